@@ -1,0 +1,1 @@
+"""The core: runs, comparisons, devices, provenance. Knows neither gradio nor torch."""
