@@ -57,6 +57,8 @@ class NewRun(Value):
     seconds_limit: float | None = None
     parents: tuple[str, ...] = ()
     """Ids of the runs this one replays or builds on."""
+    fingerprint: str = ""
+    """SHA-256 (hex) of method, checkpoint, inputs, settings, seed, device and dtype: equal runs are found by it."""
 
 
 class ArtifactRow(Value):
@@ -177,6 +179,8 @@ class HistoryQuery(Value):
     tag: str = ""
     owner: str | None = None
     """None: everybody's (the studio without accounts)."""
+    all_repeats: bool = False
+    """False: one row a pane (repeat 0), no warm-ups and no cells of sweeps but the first."""
     before: int | None = None
     """Only runs with a smaller sequence: the key of the next page."""
     limit: int = Field(50, ge=1, le=500)

@@ -6,6 +6,7 @@ A method's folder holds `claims.py` with `CLAIMS`, `BAD_INPUTS`, `measure(contex
 It deliberately never loosens anything: a floor that is not reached is reported as failing.
 """
 
+import operator
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -41,8 +42,12 @@ class Claim(_Frozen):
         if isinstance(self.floor, tuple):
             return self.op == "in" and self.floor[0] <= value <= self.floor[1]
         comparisons: dict[str, Callable[[float, float], bool]] = {
-            "==": lambda a, b: a == b, "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b, "<": lambda a, b: a < b, ">": lambda a, b: a > b,
-        }  # fmt: skip
+            "==": operator.eq,
+            "<=": operator.le,
+            ">=": operator.ge,
+            "<": operator.lt,
+            ">": operator.gt,
+        }
         return self.op in comparisons and comparisons[self.op](value, self.floor)
 
 

@@ -74,16 +74,14 @@ def setting(
     equal_output: bool = False,
 ) -> Any:
     """A settings field. `effect` is one line: what moving it does to speed and quality. Numbers need `ge` and `le`."""
-    extra = {
-        "label": label, "effect": effect, "group": group.value, "symbol": symbol, "unit": unit, "step": step, "equal_output": equal_output,
-    }  # fmt: skip
+    extra: dict[str, Any] = {"group": group.value, "symbol": symbol, "unit": unit, "step": step, "equal_output": equal_output}
     return Field(default, ge=ge, le=le, title=label, description=effect, json_schema_extra=extra)
 
 
 def input_field(default: Any, *, label: str, effect: str, widget: str = "", max_length: int | None = None,
                 ge: float | None = None, le: float | None = None, step: float | None = None) -> Any:  # fmt: skip
     """A shared-input field. `widget` is "textarea", "line", "number", "image", "file", …; empty picks one by type."""
-    extra = {"label": label, "effect": effect, "widget": widget, "step": step}
+    extra: dict[str, Any] = {"widget": widget, "step": step}
     return Field(default, max_length=max_length, ge=ge, le=le, title=label, description=effect, json_schema_extra=extra)
 
 
@@ -93,7 +91,7 @@ def field_specs(model: type[BaseModel]) -> tuple[FieldSpec, ...]:
 
 
 def _spec(name: str, info: FieldInfo) -> FieldSpec:
-    extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+    extra: dict[str, Any] = dict(info.json_schema_extra) if isinstance(info.json_schema_extra, dict) else {}
     annotation, optional = _without_none(info.annotation)
     limits = {key: getattr(part, key) for part in info.metadata for key in ("ge", "le", "max_length") if hasattr(part, key)}
     return FieldSpec(
