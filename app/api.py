@@ -156,7 +156,9 @@ class Studio(Library):
         """Cells of a sweep, done ones found by their fingerprint wherever they were computed."""
         comparison = self.comparison(comparison_id, owner)
         own = {run.pane or "": run for run in self.store.comparison_runs(comparison_id)}
-        found = {pane.pane: own.get(pane.pane) or self.store.find_done(self._cell_fingerprint(comparison, pane)) for pane in comparison.panes}
+        found = {
+            pane.pane: own.get(pane.pane) or self.store.find_done(self._cell_fingerprint(comparison, pane)) for pane in comparison.panes
+        }
         present = {pane: run for pane, run in found.items() if run is not None}
         waits = waiting_seconds(self.store, self.store.queue())
         open_cells = [run for run in present.values() if not run.state.final]
@@ -292,7 +294,8 @@ class Studio(Library):
         title: str,
     ) -> ComparisonRow:
         resolved = tuple(
-            pane.model_copy(update={"settings": templates[pane.pane].settings, "checkpoint": templates[pane.pane].checkpoint}) for pane in panes
+            pane.model_copy(update={"settings": templates[pane.pane].settings, "checkpoint": templates[pane.pane].checkpoint})
+            for pane in panes
         )
         baseline = getattr(request, "baseline", "") or panes[0].pane
         if baseline not in templates:
@@ -333,5 +336,3 @@ def _title(card: Card, inputs: dict[str, Any]) -> str:
     texts = (str(inputs[spec.name]) for spec in field_specs(card.inputs) if spec.kind == "text" and inputs.get(spec.name))
     words = " ".join(next(texts, "").split())
     return (words[:77] + "…" if len(words) > 78 else words) or card.title
-
-

@@ -124,4 +124,3 @@ def _parting(one: str | bytes, two: str | bytes) -> int | None:
 
 def _ended(state: RunState) -> str:
     return {RunState.FAILED: "failed", RunState.CANCELLED: "was stopped", RunState.INTERRUPTED: "was interrupted"}[state]
-

@@ -36,7 +36,9 @@ def store_faults() -> Iterator[None]:
             "The disk is full.", "Nothing half-written was kept.", "Free some space, or start with --data on another disk."
         ) from error
     except store_errors.Unavailable as error:
-        raise StoreUnavailable("The database cannot be used.", str(error), "Restore a backup, or start with --data on a new folder.") from error
+        raise StoreUnavailable(
+            "The database cannot be used.", str(error), "Restore a backup, or start with --data on a new folder."
+        ) from error
 
 
 class Library:

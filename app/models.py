@@ -38,7 +38,10 @@ class Models:
         if found is None:
             known = ", ".join(checkpoint.key for checkpoint in card.checkpoints)
             raise UnknownCheckpoint(
-                f"{card.title} has no checkpoint “{key}”.", f"Known here: {known}.", "Pick one of these or add a folder.", field="checkpoint"
+                f"{card.title} has no checkpoint “{key}”.",
+                f"Known here: {known}.",
+                "Pick one of these or add a folder.",
+                field="checkpoint",
             )
         return found
 
@@ -78,7 +81,9 @@ class Models:
         if missing or not card.folder_roles:
             role = missing[0] if missing else None
             what = f"A folder is needed for “{role}”." if role else f"{card.title} does not take folders."
-            raise RequestRefused((Fault(kind="CheckpointError", what=what, next_step="Name the folder that holds config.json.", field=role),))
+            raise RequestRefused(
+                (Fault(kind="CheckpointError", what=what, next_step="Name the folder that holds config.json.", field=role),)
+            )
         checkpoint = folder_checkpoint(card, name, {role: Path(path).expanduser() for role, path in folders.items() if path})
         self._store.add_checkpoint(checkpoint.key, method, checkpoint.model_dump(mode="json"))
         return checkpoint
