@@ -108,9 +108,7 @@ def _apart(one: Any, two: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
             left = one[index] if index < len(one) else _Absent
             right = two[index] if index < len(two) else _Absent
             yield from _apart(left, right, f"{path}[{index}]")
-    elif type(one) is not type(two) and not (_is_number(one) and _is_number(two)):
-        yield path, one, two
-    elif one != two:
+    elif (type(one) is not type(two) and not (_is_number(one) and _is_number(two))) or one != two:
         yield path, one, two
 
 

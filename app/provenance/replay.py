@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from app.provenance.differences import Difference, difference
+from backends.contract import Card
 from storage.values import ArtifactRow, RunRow, RunState
 
 Outcome = Literal["equal", "within tolerance", "different", "not comparable"]
@@ -42,8 +43,9 @@ class ReplayVerdict(BaseModel):
     artifacts: tuple[ArtifactVerdict, ...] = ()
 
 
-def compare_runs(original: RunRow, replay: RunRow, read: Read, *, determinism: str, tolerance: float = 0.0) -> ReplayVerdict:
-    """Compare the artifacts of two runs of one request, name by name."""
+def compare_runs(original: RunRow, replay: RunRow, card: Card, read: Read) -> ReplayVerdict:
+    """Compare the artifacts of two runs of one request, name by name, and hold them against `card`'s promise."""
+    determinism, tolerance = card.determinism.value, card.tolerance
     reason = _not_comparable(original, replay)
     if reason:
         return ReplayVerdict(
@@ -87,7 +89,8 @@ def _verdict(name: str, found: Difference, allowed: float) -> ArtifactVerdict:
     if found.equal:
         return ArtifactVerdict(name=name, verdict="equal", sentence=f"{name}: equal but for measured times.")
     if found.first:
-        return ArtifactVerdict(name=name, verdict="different", largest=found.largest, sentence=f"{name}, first difference at {found.first}.")
+        said = f"{name}, first difference at {found.first}."
+        return ArtifactVerdict(name=name, verdict="different", largest=found.largest, sentence=said)
     said = f"{name}: largest difference {found.largest:.3g}, at {found.where}"
     verdict: Outcome = "within tolerance" if found.largest <= allowed else "different"
     return ArtifactVerdict(name=name, verdict=verdict, largest=found.largest, sentence=f"{said}.")

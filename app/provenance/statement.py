@@ -19,6 +19,7 @@ from app.provenance.canonical import canonical, jsonable, moment
 from app.provenance.environment import STUDIO_VERSION, code_version
 from app.provenance.keys import Keys
 from app.provenance.scrub import Scrubber
+from backends.contract import Card
 from storage.values import ArtifactRow, RunRow
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -43,6 +44,10 @@ class Promise(BaseModel):
 
     determinism: str = "none"
     tolerance: float = 0.0
+
+    @classmethod
+    def of(cls, card: Card) -> "Promise":
+        return cls(determinism=card.determinism.value, tolerance=card.tolerance)
 
 
 class Material(BaseModel):

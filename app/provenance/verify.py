@@ -37,17 +37,17 @@ class Archive(Protocol):
         """Kept artifacts of this digest."""
 
 
-def verify_file(source: Path | bytes, sidecar: bytes | None = None, *, keys: Keys, store: Archive | None = None) -> VerifyReport:
+def verify_file(source: Path | bytes, sidecar: bytes | None, keys: Keys, store: Archive | None = None) -> VerifyReport:
     """Verify a file by path (its record is looked for beside it) or by its bytes."""
     if isinstance(source, bytes):
-        return verify_bytes(source, "", sidecar, keys=keys, store=store)
+        return verify_bytes(source, "", sidecar, keys, store)
     beside = source.with_name(source.name + SIDECAR)
     if sidecar is None and beside.is_file():
         sidecar = beside.read_bytes()
-    return verify_bytes(source.read_bytes(), source.name, sidecar, keys=keys, store=store)
+    return verify_bytes(source.read_bytes(), source.name, sidecar, keys, store)
 
 
-def verify_bytes(data: bytes, name: str, sidecar: bytes | None, *, keys: Keys, store: Archive | None = None) -> VerifyReport:
+def verify_bytes(data: bytes, name: str, sidecar: bytes | None, keys: Keys, store: Archive | None = None) -> VerifyReport:
     """Verify `data`, with the record given or else the one inside it or, by digest, in the store."""
     report = _against_a_record(data, sidecar, keys, store)
     digest = hashlib.sha256(data).hexdigest()
