@@ -30,7 +30,10 @@ HEAD = "0002"
 
 BUSY_MILLISECONDS = 5000
 LOG_LIMIT_BYTES = 32 * 1024 * 1024
+_LOCK_SECONDS = 120
 _WRITE_LOCK = 0x44495054
+_SERVER_OPTIONS = "-c lock_timeout=60000 -c idle_in_transaction_session_timeout=60000"
+"""A machine that hangs in the middle of a write loses the write lock after a minute."""
 
 
 class Database:
@@ -42,6 +45,7 @@ class Database:
         self.reader = _engine(self.url, writes=False)
         self.writer = _engine(self.url, writes=True)
         self._lock_file = data / "store.lock"
+        self._disposed = False
         try:
             self._prepare()
         except BaseException:
@@ -56,18 +60,21 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection inside a read transaction; errors of the driver leave as StoreError."""
+        if self._disposed:
+            raise Unavailable("The store is closed.")
         with naming_errors(), self.reader.connect() as connection, connection.begin():
             yield connection
 
     def dispose(self) -> None:
         """Close every connection."""
+        self._disposed = True
         self.reader.dispose()
         self.writer.dispose()
 
     def _prepare(self) -> None:
         try:
             # Several processes may start at once: changing the journal mode and the schema is for one of them.
-            with filelock.FileLock(self._lock_file), naming_errors():
+            with filelock.FileLock(self._lock_file, timeout=_LOCK_SECONDS), naming_errors():
                 if self.is_sqlite:
                     _use_write_ahead_log(self.writer)
                 self._migrate()
@@ -123,13 +130,19 @@ def _engine(url: URL, *, writes: bool) -> Engine:
         event.listen(engine, "begin", _begin_immediate if writes else _begin_snapshot)
         return engine
     try:
-        engine = create_engine(url, pool_size=1 if writes else 8, max_overflow=0 if writes else 32, pool_pre_ping=True)
+        engine = create_engine(
+            url,
+            pool_size=1 if writes else 8,
+            max_overflow=0 if writes else 32,
+            pool_pre_ping=True,
+            connect_args={"options": _SERVER_OPTIONS} if writes else {},
+        )
     except ImportError as error:
         raise Unavailable("The PostgreSQL driver is not installed.", "Install the extra named postgresql.") from error
     if writes:
         event.listen(engine, "begin", _take_advisory_lock)
         return engine
-    return engine.execution_options(isolation_level="REPEATABLE READ")
+    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
 def _connect_writer(connection: sqlite3.Connection, _record: Any) -> None:

@@ -34,11 +34,13 @@ class History(Sweeping):
         with self._read() as connection:
             base = _base_conditions(connection, query)
             groups = _facets(connection, base)
-            page = select_runs(with_preview=False).where(*base, *_chip_conditions(query))
+            # First which runs, from the narrow table alone; their wide rows are read once the page is known.
+            page = select(runs.c.sequence).where(*base, *_chip_conditions(query)).order_by(runs.c.sequence.desc())
             if query.before is not None:
                 page = page.where(runs.c.sequence < min(query.before, _LARGEST_SEQUENCE))
-            found = load_runs(connection, page.order_by(runs.c.sequence.desc()).limit(query.limit + 1))
-        rows = found[: query.limit]
+            found = column_values(connection, page.limit(query.limit + 1))
+            wanted = runs.c.sequence.in_(found[: query.limit])
+            rows = load_runs(connection, select_runs(with_preview=False).where(wanted).order_by(runs.c.sequence.desc()))
         return HistoryPage(
             runs=rows,
             total=sum(row.number for row in groups if _chosen(row, query)),

@@ -37,7 +37,7 @@ class Queue(Core):
         )
 
         def work(connection: Connection) -> RunRow | None:
-            found = [] if _paused(connection) else fetch(connection, statement)
+            found = fetch(connection, statement) if devices and not _paused(connection) else []
             if not found:
                 return None
             values = {"state": RunState.RUNNING, "place": None, "started": self._clock(), "claimed_by": self._installation}

@@ -7,6 +7,7 @@ forks, whoever writes at the same time.
 It deliberately neither makes nor checks signatures: `app.provenance` does.
 """
 
+import contextlib
 import hashlib
 import secrets
 from collections.abc import Callable, Iterator, Mapping
@@ -16,10 +17,11 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from storage.core import Core, checked_id, sequence_of
-from storage.errors import NotFound
+from storage.core import checked_id, sequence_of
+from storage.errors import NotFound, StoreError
 from storage.rows import fetch, load_artifacts, load_records
 from storage.schema import artifacts, records, runs
+from storage.sweeping import Sweeping
 from storage.values import ArtifactRow, RecordRow
 
 FIRST_PREVIOUS = "0" * 64
@@ -32,7 +34,7 @@ SignRecord = Callable[[str, int], bytes]
 """(digest of the previous record, sequence of this one) -> envelope."""
 
 
-class Records(Core):
+class Records(Sweeping):
     """The store's part for artifacts and records."""
 
     def add_artifact(self, run_id: str, artifact: Mapping[str, Any], sign: SignArtifact | None) -> ArtifactRow:
@@ -68,7 +70,12 @@ class Records(Core):
                 connection.execute(update(runs).where(runs.c.sequence == sequence).values(partial=True))
             return row
 
-        return self._write(work)
+        try:
+            return self._write(work)
+        except BaseException:
+            with contextlib.suppress(StoreError):
+                self._remove_unreferenced((digest,))
+            raise
 
     def add_record(self, run: str | None, sign: SignRecord) -> RecordRow:
         """Keep a record that belongs to no artifact."""

@@ -77,7 +77,7 @@ runs = Table(
     Column("finished", Moment),
     Column("wall_seconds", Float),
     Index("ix_runs_state_place", "state", "place"),
-    Index("ix_runs_filters", "purpose", "owner", "tab", "state", "partial", "starred", "method"),
+    Index("ix_runs_chips", "tab", "state", "partial", "starred", "purpose", "owner", "method"),
     Index("ix_runs_durations", "method", "checkpoint", "state", "sequence", "wall_seconds", "purpose"),
     sqlite_autoincrement=True,
 )

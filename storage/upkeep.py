@@ -5,15 +5,17 @@ It deliberately repairs nothing: a damaged store is reported, a backup is restor
 
 import contextlib
 import hashlib
-import logging
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 from sqlalchemy import Connection, insert, select, text, update
 
 from storage import search
+from storage.artifacts import FileOperations
 from storage.database import FILE_NAME, Database, naming_errors
 from storage.errors import Conflict, NotFound, from_system
 from storage.records import FIRST_PREVIOUS
@@ -22,7 +24,6 @@ from storage.schema import artifacts, metadata, records, run_details, runs
 from storage.sweeping import Sweeping
 from storage.values import RunRow, RunState
 
-_log = logging.getLogger(__name__)
 _BATCH = 1000
 
 
@@ -64,6 +65,7 @@ class Upkeep(Sweeping):
                 copy = self._copy_file if self._database.is_sqlite else self._copy_rows
                 copy(unfinished)
                 self._copy_artifacts(unfinished)
+            _sync_tree(unfinished)
             unfinished.rename(to)
         except OSError as error:
             raise from_system(error, "writing the backup") from error
@@ -81,8 +83,7 @@ class Upkeep(Sweeping):
         try:
             with naming_errors(), contextlib.closing(sqlite3.connect(folder / FILE_NAME)) as target:
                 source = raw.driver_connection
-                assert isinstance(source, sqlite3.Connection)
-                source.backup(target)
+                cast(sqlite3.Connection, source).backup(target)
         finally:
             raw.close()
 
@@ -143,6 +144,16 @@ def _chain_faults(connection: Connection) -> list[str]:
             found.append(f"Record {number} has been changed.")
         previous = row.digest
     return found
+
+
+def _sync_tree(folder: Path) -> None:
+    """Return when every file and folder below is on the device."""
+    operations = FileOperations()
+    for parent, _folders, names in os.walk(folder, topdown=False):
+        for name in names:
+            with open(Path(parent, name), "rb+") as file:
+                operations.sync(file.fileno())
+        operations.sync_folder(Path(parent))
 
 
 def _index_all(connection: Connection) -> None:

@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, RootTransaction
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from storage.errors import Unavailable, from_driver
 
@@ -74,10 +74,9 @@ class Writer:
                 try:
                     outcome = work(connection)
                     transaction.commit()
-                except DBAPIError:
-                    connection.invalidate()  # after a failed write the driver's own state is not to be trusted
-                    raise
-                except BaseException:
+                except BaseException as error:
+                    if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError):
+                        connection.invalidate()  # after a failed write the driver's own state is not to be trusted
                     transaction.rollback()
                     raise
                 return outcome

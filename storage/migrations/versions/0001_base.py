@@ -60,7 +60,7 @@ def _runs(tables: sa.MetaData) -> None:
         sa.Column("finished", sa.BigInteger),
         sa.Column("wall_seconds", sa.Float),
         sa.Index("ix_runs_state_place", "state", "place"),
-        sa.Index("ix_runs_filters", "purpose", "owner", "tab", "state", "partial", "starred", "method"),
+        sa.Index("ix_runs_chips", "tab", "state", "partial", "starred", "purpose", "owner", "method"),
         sa.Index("ix_runs_durations", "method", "checkpoint", "state", "sequence", "wall_seconds", "purpose"),
         sqlite_autoincrement=True,
     )
