@@ -1,7 +1,8 @@
 """History: finding runs again, and what a user writes on them.
 
 Pages are by key (`before` a sequence), newest first, so page 1,000 costs what page 1 costs. The chips' counts and the total
-come from one grouped statement over the narrow table. Warm-up runs are not history: they are kept with their comparison.
+come from one grouped statement over the narrow table. Warm-ups are not history, and unless asked for neither are repeats and the
+further cells of a sweep: they are reached through their comparison.
 
 It deliberately deletes no record: the chain must hold after the runs are gone.
 """
@@ -15,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, exists, false, fu
 from storage import search
 from storage.core import sequence_of, sequences_of
 from storage.rows import batches, column_values, fetch, load_runs, select_runs
+from storage.runs import SWEEP, WARMUP
 from storage.schema import artifacts, comparisons, run_details, run_tags, runs
 from storage.sweeping import Sweeping
 from storage.values import HistoryPage, HistoryQuery, RunState
@@ -22,7 +24,6 @@ from storage.values import HistoryPage, HistoryQuery, RunState
 PARTIAL = "partial"
 """Accepted by `HistoryQuery.state` besides the states: runs that ended early and left something."""
 
-HISTORY_PURPOSES = ("run", "replay", "sweep")
 _LARGEST_SEQUENCE = 2**63 - 1
 
 
@@ -108,7 +109,7 @@ def _index_again(connection: Connection, sequence: int) -> None:
 
 def _base_conditions(connection: Connection, query: HistoryQuery) -> list[ColumnElement[bool]]:
     """What narrows the whole page: search, method, tag, owner."""
-    conditions: list[ColumnElement[bool]] = [runs.c.purpose.in_(HISTORY_PURPOSES)]
+    conditions: list[ColumnElement[bool]] = [runs.c.purpose != WARMUP if query.all_repeats else runs.c.listed]
     if query.owner is not None:
         conditions.append(runs.c.owner == query.owner)
     if query.method:
@@ -160,18 +161,20 @@ def _counts(groups: Sequence[Row[*tuple[Any, ...]]]) -> dict[str, int]:
 def _delete(connection: Connection, ids: Sequence[str]) -> tuple[int, list[str]]:
     known = sorted(sequences_of(connection, list(ids)).values())
     digests: set[str] = set()
-    emptied: set[str] = set()
+    comparisons_left: set[str] = set()
     count = 0
     for some in batches(known):
         chosen = runs.c.sequence.in_(some) & (runs.c.state != RunState.RUNNING)
         doomed = fetch(connection, select(runs.c.id, runs.c.sequence, runs.c.comparison).where(chosen))
         files = select(artifacts.c.digest).where(artifacts.c.run.in_([row.id for row in doomed]))
         digests.update(column_values(connection, files))
-        emptied.update(row.comparison for row in doomed if row.comparison)
+        comparisons_left.update(row.comparison for row in doomed if row.comparison)
         sequences = [row.sequence for row in doomed]
         search.forget(connection, sequences)
         count += connection.execute(delete(runs).where(runs.c.sequence.in_(sequences))).rowcount
-    for comparison in emptied:
+    for comparison in comparisons_left:
+        first = select(func.min(runs.c.sequence)).where(runs.c.comparison == comparison, runs.c.purpose == SWEEP)
+        connection.execute(update(runs).where(runs.c.sequence == first.scalar_subquery()).values(listed=True))
         unused = ~exists().where(runs.c.comparison == comparison)
         connection.execute(delete(comparisons).where(comparisons.c.id == comparison, unused))
     return count, sorted(digests)

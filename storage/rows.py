@@ -17,7 +17,7 @@ from storage.errors import Damaged
 from storage.schema import artifacts, run_details, runs
 from storage.values import ArtifactRow, ComparisonRow, MetricRow, PresetRow, RecordRow, RunRow, RunState
 
-_COLUMNS = [column for column in runs.c if column.name not in ("place", "claimed_by", "wall_seconds")]
+_COLUMNS = [column for column in runs.c if column.name not in ("place", "claimed_by", "wall_seconds", "listed")]
 _DETAILS = [column for column in run_details.c if column.name != "sequence"]
 _IDS_AT_ONCE = 500
 """Keys in one statement; SQLite accepts far more, but each different number is a statement to prepare."""

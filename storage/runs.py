@@ -33,6 +33,7 @@ _EMPTY: dict[str, Any] = {
     "fault": None,
     "preview": None,
 }
+WARMUP, SWEEP = "warmup", "sweep"
 DURATIONS = 20
 """How many of the latest runs the typical duration is taken from."""
 
@@ -60,13 +61,14 @@ class Runs(Core):
             raise NotFound("run", missing[0])
         return tuple(found[key] for key in ids)
 
-    def equal_runs(self, fingerprint: str) -> tuple[RunRow, ...]:
-        """Every run of the same request (`NewRun.fingerprint`), newest first."""
+    def find_done(self, fingerprint: str) -> RunRow | None:
+        """The newest finished run of the same request (`NewRun.fingerprint`); None without one."""
         if not (fingerprint.isascii() and fingerprint.isalnum()):
-            return ()
-        statement = select_runs(with_preview=False).where(runs.c.fingerprint == fingerprint).order_by(runs.c.sequence.desc())
+            return None
+        same = (runs.c.fingerprint == fingerprint) & (runs.c.state == RunState.DONE) & (runs.c.purpose != WARMUP)
         with self._read() as connection:
-            return load_runs(connection, statement)
+            found = load_runs(connection, select_runs().where(same).order_by(runs.c.sequence.desc()).limit(1))
+        return found[0] if found else None
 
     def set_preview(self, id: str, preview: Mapping[str, Any] | None) -> None:
         """Remember the output so far, so that a crash of the studio keeps it; None forgets it."""
@@ -102,7 +104,7 @@ class Runs(Core):
         statement = (
             select(runs.c.wall_seconds)
             .where(runs.c.method == method, runs.c.checkpoint == checkpoint, runs.c.state == RunState.DONE)
-            .where(runs.c.wall_seconds.is_not(None), runs.c.purpose != "warmup")
+            .where(runs.c.wall_seconds.is_not(None), runs.c.purpose != WARMUP)
             .order_by(runs.c.sequence.desc())
             .limit(DURATIONS)
         )
@@ -175,10 +177,14 @@ def insert_runs(connection: Connection, new: Sequence[NewRun], now: datetime) ->
         return []
     waiting, place = queue_end(connection)
     narrow: list[dict[str, Any]] = []
+    swept = _swept(connection, new)
     for offset, run in enumerate(new, start=1):
         checked_id("run", run.id)
         row: dict[str, Any] = {name: getattr(run, name) for name in _NARROW}
         row.update(state=RunState.QUEUED, place=place + offset, partial=False, starred=False, created=now)
+        row["listed"] = run.repeat == 0 and run.purpose != WARMUP and not (run.purpose == SWEEP and run.comparison in swept)
+        if run.purpose == SWEEP:
+            swept.add(run.comparison)
         narrow.append(row)
     added = insert(runs).returning(runs.c.sequence, sort_by_parameter_order=True)
     sequences = [int(sequence) for sequence in connection.scalars(added, narrow)]
@@ -192,6 +198,12 @@ def insert_runs(connection: Connection, new: Sequence[NewRun], now: datetime) ->
         RunRow(**run.model_dump(), sequence=sequence, state=RunState.QUEUED, position=waiting + offset, created=now)
         for offset, (run, sequence) in enumerate(zip(new, sequences, strict=True), start=1)
     ]
+
+
+def _swept(connection: Connection, new: Sequence[NewRun]) -> set[str | None]:
+    """Sweeps that already have a cell here: the first one stands for all of them in the history."""
+    wanted = {run.comparison for run in new if run.purpose == SWEEP}
+    return set(column_values(connection, select(runs.c.comparison).where(runs.c.comparison.in_(wanted)).distinct())) if wanted else set()
 
 
 def _finish(connection: Connection, id: str, state: RunState, partial: bool, details: Mapping[str, Any], now: datetime) -> RunRow:
