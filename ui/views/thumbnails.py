@@ -1,0 +1,56 @@
+"""The few hundred characters a thumbnail in History is drawn from.
+
+A decoding trace becomes one digit a token for its width (base 36, at most 35 letters) and one for the shade of the pass that
+committed it (1 to 7 by its place among all passes, 0 for a mask). A plain text becomes word widths without shades.
+
+Deliberately absent: the picture itself (ui/web/views/thumb.js), and any letter of the text.
+"""
+
+from typing import Any, Final
+
+SHADES: Final = 7
+_LETTERS: Final = 330
+"""About what fits the picture."""
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def compact(kind: str, parsed: Any) -> dict[str, str] | None:
+    """Thumbnail data of an artifact of `kind` ("decoding_trace" parsed from JSON, "text" as a string); None if it has none."""
+    if kind == "decoding_trace" and isinstance(parsed, dict):
+        return _of_tokens(*_tokens(parsed))
+    if kind == "text" and isinstance(parsed, str):
+        return _of_tokens([(word, 0) for word in parsed.split()], 1)
+    return None
+
+
+def shade(ordinal: int, total: int) -> int:
+    """The shade of the `ordinal`-th of `total`, as the page colours tokens."""
+    if total <= 1:
+        return 1
+    return min(SHADES, max(1, 1 + (ordinal - 1) * SHADES // total))
+
+
+def _tokens(trace: dict[str, Any]) -> tuple[list[tuple[str, int]], int]:
+    """(text, pass) by position as far as the trace shows any, and the number of passes."""
+    passes = trace.get("passes") or []
+    committed = {
+        int(token["position"]): (str(token["text"]), int(step["index"]))
+        for step in passes for token in step["committed"]
+    }  # fmt: skip
+    shown = int(trace.get("positions") or 0)
+    last = int(passes[-1]["index"]) if passes else 0
+    return [committed.get(position, ("·", 0)) for position in range(shown)], last
+
+
+def _of_tokens(tokens: list[tuple[str, int]], total: int) -> dict[str, str] | None:
+    widths: list[str] = []
+    shades: list[str] = []
+    letters = 0
+    for text, committed_in in tokens:
+        if letters > _LETTERS:
+            break
+        width = min(len(_DIGITS) - 1, max(1, len(text)))
+        letters += width
+        widths.append(_DIGITS[width])
+        shades.append(str(shade(committed_in, total)) if committed_in else "0")
+    return {"widths": "".join(widths), "shades": "".join(shades)} if widths else None
