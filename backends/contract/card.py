@@ -112,6 +112,8 @@ class Example(_Frozen):
     title: str
     inputs: dict[str, Any]
     panes: tuple[tuple[str, dict[str, Any]], ...] = ()
+    checkpoints: tuple[str, ...] = ()
+    """One checkpoint key for each pane; empty means each method's first one."""
     repeats: int = 1
     seed: int = 1729
     point: str = ""

@@ -1,0 +1,1 @@
+"""Small, exact transformer language models in the key names of published checkpoints."""

@@ -1,0 +1,1 @@
+"""Decoders that other methods are measured against; each is also a method of its own in the text tab."""

@@ -1,0 +1,1 @@
+"""Training and test data made by rule."""

@@ -1,0 +1,1 @@
+"""Autoregressive decoding with a key-value cache."""

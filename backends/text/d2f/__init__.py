@@ -1,0 +1,1 @@
+"""Discrete Diffusion Forcing (D2F)."""

@@ -1,0 +1,1 @@
+"""Fast-dLLM: confidence-parallel decoding with approximate caches."""

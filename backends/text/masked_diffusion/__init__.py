@@ -1,0 +1,1 @@
+"""Plain masked diffusion decoding (LLaDA's sampler)."""
