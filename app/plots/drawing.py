@@ -5,6 +5,7 @@ Attributes stand on each element rather than in a style sheet, so that every ren
 It deliberately offers no script, link, image or foreign object: nothing in the result can run or be fetched.
 """
 
+import math
 import re
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
@@ -37,8 +38,8 @@ class Drawing:
     """One picture. Coordinates are pixels at 96 dpi, from the upper left corner."""
 
     def __init__(self, width: float, height: float, colours: Palette, title: str, description: str) -> None:
-        self.width = width
-        self.height = height
+        self.width = math.ceil(width)
+        self.height = math.ceil(height)
         self.colours = colours
         self._title = title
         self._description = description

@@ -79,55 +79,53 @@ def _draw(drawing: Drawing, timeline: Timeline, top: float, across: Scale, last:
         left += 25
     drawing.text(left, top + 26, timeline.title, size=15, fill=colours.ink, bold=True)
     drawing.text(20, top + 44, timeline.note or _summary(timeline).partition(": ")[2], size=11, fill=colours.ink_2)
-    row = _row(timeline)
-    overlapping = _overlap(timeline)
-    for block in range(_blocks(timeline)):
-        y = top + _TOP + row * (block + 1) - 2
-        if block % max(1, round(_LABEL_EVERY / row)) == 0:
-            drawing.text(20, y - 1, f"block {block + 1}", size=min(11.0, row + 3))
+    row, counts = _row(timeline), _by_block(timeline)
+    most = max((max(block.values()) for block in counts if block), default=1)
+    overlapping = _overlap(counts)
+    for index, block in enumerate(counts):
+        y = top + _TOP + row * (index + 1) - 2
+        if index % max(1, round(_LABEL_EVERY / row)) == 0:
+            drawing.text(20, y - 1, f"block {index + 1}", size=min(11.0, row + 3))
         drawing.line(_LEFT, y, WIDTH - _RIGHT, y, colours.rule)
-        _draw_block(drawing, timeline, block, y, row, across, overlapping)
+        if block:
+            _draw_block(drawing, block, most, y, row, across, timeline.passes[-1].number)
+        if block and overlapping:
+            end = across(max(block))
+            drawing.line(end, y - min(row - 3, 17.5), end, y + 0.5, colours.brass, thickness=2)
     _draw_axis(drawing, timeline, top + _TOP + row * _blocks(timeline), across, last)
 
 
-def _counts(timeline: Timeline, block: int) -> Counter[int]:
-    """Pass -> tokens it committed in `block`."""
+def _by_block(timeline: Timeline) -> list[Counter[int]]:
+    """For each block: pass -> tokens it committed there."""
     size = max(1, timeline.block_size)
-    return Counter(
-        mark.number for mark in timeline.passes for position in mark.positions if position // size == block and position < timeline.positions
-    )
+    counts: list[Counter[int]] = [Counter() for _ in range(_blocks(timeline))]
+    for mark in timeline.passes:
+        for position in mark.positions:
+            if 0 <= position < timeline.positions:
+                counts[position // size][mark.number] += 1
+    return counts
 
 
-def _overlap(timeline: Timeline) -> bool:
-    """Whether some block begins before the one above it ends."""
+def _overlap(counts: list[Counter[int]]) -> bool:
+    """Whether some block begins before the one above it has ended."""
     ends = 0
-    for block in range(_blocks(timeline)):
-        counts = _counts(timeline, block)
-        if counts and min(counts) < ends:
+    for block in counts:
+        if block and min(block) <= ends:
             return True
-        ends = max(counts, default=ends)
+        ends = max(block, default=ends)
     return False
 
 
-def _draw_block(
-    drawing: Drawing, timeline: Timeline, block: int, y: float, row: float, across: Scale, overlapping: bool
-) -> None:  # fmt: skip
-    counts = _counts(timeline, block)
-    if not counts:
-        return
+def _draw_block(drawing: Drawing, counts: Counter[int], most: int, y: float, row: float, across: Scale, done: int) -> None:
     colours, room = drawing.colours, row - 5.5 if row > 12 else row - 1.5
-    first, end = min(counts), max(counts)
-    drawing.rect(across(first - 1), y - room, across(end) - across(first - 1), room, colours.sunk)
-    most = max(max(_counts(timeline, one).values(), default=1) for one in range(_blocks(timeline)))
+    drawing.rect(across(min(counts) - 1), y - room, across(max(counts)) - across(min(counts) - 1), room, colours.sunk)
     step = min(3.0, (room - 0.5) / most)
     wide = across(1) - across(0)
     for index, count in sorted(counts.items()):
         height = min(room, 0.5 + step * count)
-        colour = colours.ordered((index - 1) / timeline.passes[-1].number)
         outline = colours.ink_2 if wide > 3 else ""
-        drawing.rect(across(index - 1), y - height, max(0.6, wide - (1 if wide > 3 else 0)), height, colour, stroke=outline, thickness=0.4)
-    if overlapping:
-        drawing.line(across(end), y - room - 2, across(end), y + 0.5, colours.brass, thickness=2)
+        bar = max(0.6, wide - (1 if wide > 3 else 0))
+        drawing.rect(across(index - 1), y - height, bar, height, colours.ordered((index - 1) / done), stroke=outline, thickness=0.4)
 
 
 def _draw_axis(drawing: Drawing, timeline: Timeline, y: float, across: Scale, last: int) -> None:

@@ -1,0 +1,64 @@
+"""What goes in and out of an export.
+
+It deliberately holds no behaviour.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from app.plots.palette import Theme
+from app.registry import Registry
+from storage.store import Store
+from storage.values import ArtifactRow, ComparisonRow, RunRow
+
+
+class Format(BaseModel):
+    """A format something can be exported to."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: str
+    label: str
+    extension: str
+    media_type: str
+
+
+class ExportFile(BaseModel):
+    """A file to hand to the user."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an exporter may use. `runs` are those the file is drawn from, `artifacts` the ones it reads, in order."""
+
+    store: Store
+    registry: Registry
+    runs: tuple[RunRow, ...]
+    artifacts: tuple[ArtifactRow, ...]
+    comparison: ComparisonRow | None
+    theme: Theme
+    dpi: int
+
+    def read(self, artifact: ArtifactRow) -> bytes:
+        """The bytes of an artifact."""
+        return self.store.read_artifact(artifact.id)
+
+
+Draw = Callable[[Job], bytes]
+"""An exporter: draws the file's bytes."""
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """A format and how it is made. `draw` None: the artifact's own bytes, under its own record."""
+
+    format: Format
+    draw: Draw | None
