@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, exists, false, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Dialect, FromClause, Row, delete, exists, false, func, insert, select, update
 
 from storage import search
 from storage.core import sequence_of, sequences_of
@@ -33,12 +33,12 @@ class History(Sweeping):
     def history(self, query: HistoryQuery) -> HistoryPage:
         """One page of runs, newest first, with the number of all matches and the counts of the filter chips."""
         with self._read() as connection:
-            base = _base_conditions(connection, query)
-            groups = _facets(connection, base)
+            source, key, base = _matches(connection.dialect, query)
+            groups = _facets(connection, source, base)
             # First which runs, from the narrow table alone; their wide rows are read once the page is known.
-            page = select(runs.c.sequence).where(*base, *_chip_conditions(query)).order_by(runs.c.sequence.desc())
+            page = select(runs.c.sequence).select_from(source).where(*base, *_chip_conditions(query)).order_by(key.desc())
             if query.before is not None:
-                page = page.where(runs.c.sequence < min(query.before, _LARGEST_SEQUENCE))
+                page = page.where(key < min(query.before, _LARGEST_SEQUENCE))
             found = column_values(connection, page.limit(query.limit + 1))
             wanted = runs.c.sequence.in_(found[: query.limit])
             rows = load_runs(connection, select_runs(with_preview=False).where(wanted).order_by(runs.c.sequence.desc()))
@@ -107,8 +107,8 @@ def _index_again(connection: Connection, sequence: int) -> None:
     search.index(connection, [(sequence, search.document(row._asdict()))])
 
 
-def _base_conditions(connection: Connection, query: HistoryQuery) -> list[ColumnElement[bool]]:
-    """What narrows the whole page: search, method, tag, owner."""
+def _matches(dialect: Dialect, query: HistoryQuery) -> tuple[FromClause, ColumnElement[Any], list[ColumnElement[bool]]]:
+    """What the whole page is about, by search, method, tag and owner: a table, its sequences, the conditions."""
     conditions: list[ColumnElement[bool]] = [runs.c.purpose != WARMUP if query.all_repeats else runs.c.listed]
     if query.owner is not None:
         conditions.append(runs.c.owner == query.owner)
@@ -116,10 +116,13 @@ def _base_conditions(connection: Connection, query: HistoryQuery) -> list[Column
         conditions.append(runs.c.method == query.method)
     if query.tag:
         conditions.append(exists().where(run_tags.c.sequence == runs.c.sequence, run_tags.c.tag == query.tag))
-    if query.text.strip():
-        found = search.matching(connection.dialect, query.text)
-        conditions.append(false() if found is None else runs.c.sequence.in_(found))
-    return conditions
+    if not query.text.strip():
+        return runs, runs.c.sequence, conditions
+    found = search.matching(dialect, query.text)
+    if found is None:
+        return runs, runs.c.sequence, [false()]
+    index, key, condition = found
+    return index.join(runs, runs.c.sequence == key), key, [*conditions, condition]
 
 
 def _chip_conditions(query: HistoryQuery) -> list[ColumnElement[bool]]:
@@ -136,9 +139,9 @@ def _chip_conditions(query: HistoryQuery) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _facets(connection: Connection, base: Sequence[ColumnElement[bool]]) -> Sequence[Row[*tuple[Any, ...]]]:
+def _facets(connection: Connection, source: FromClause, base: Sequence[ColumnElement[bool]]) -> Sequence[Row[*tuple[Any, ...]]]:
     keys = (runs.c.tab, runs.c.state, runs.c.partial, runs.c.starred)
-    return fetch(connection, select(*keys, func.count().label("number")).where(*base).group_by(*keys))
+    return fetch(connection, select(*keys, func.count().label("number")).select_from(source).where(*base).group_by(*keys))
 
 
 def _chosen(group: Row[*tuple[Any, ...]], query: HistoryQuery) -> bool:

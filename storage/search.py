@@ -12,7 +12,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Select, column, delete, select, table, text
+from sqlalchemy import ColumnClause, ColumnElement, Connection, Dialect, TableClause, cast, column, delete, table, text
+from sqlalchemy.dialects.postgresql import TSQUERY
 
 _IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORD = re.compile(f"[{_IDEOGRAPH}]|[^\\W_{_IDEOGRAPH}]+")
@@ -21,7 +22,7 @@ MOST_WORDS = 4000
 MOST_CHARACTERS = 200_000
 """Per field. A prompt of megabytes is found by its beginning, and stays below the limits of both indexes."""
 
-_search = table("run_search", column("rowid"), column("sequence"), column("words"))
+_search: TableClause = table("run_search", column("rowid"), column("sequence"), column("words"))
 
 
 def words(sentence: str) -> Iterator[str]:
@@ -81,14 +82,17 @@ def forget(connection: Connection, sequences: Sequence[int]) -> None:
     connection.execute(delete(_search).where(key.in_(sequences)))
 
 
-def matching(dialect: Dialect, sentence: str) -> Select[tuple[int]] | None:
-    """The sequences of the runs that hold every word of `sentence`; None when it holds no word at all."""
+def matching(dialect: Dialect, sentence: str) -> tuple[TableClause, ColumnClause[Any], ColumnElement[bool]] | None:
+    """What to join runs with to find those that hold every word of `sentence`; None when it holds no word at all.
+
+    Returns the index, its column of sequences, and the condition on it.
+    """
     wanted = list(dict.fromkeys(words(sentence)))
     if not wanted:
         return None
     # Words hold letters and digits only, so neither query language can be spoken through them.
     if dialect.name == "sqlite":
         query = " AND ".join(f'"{word}"*' for word in wanted)
-        return select(_search.c.rowid).where(text("run_search MATCH :query").bindparams(query=query))
+        return _search, _search.c.rowid, column("run_search").bool_op("MATCH")(query)
     query = " & ".join(f"'{word}':*" for word in wanted)
-    return select(_search.c.sequence).where(text("run_search.words @@ CAST(:query AS tsquery)").bindparams(query=query))
+    return _search, _search.c.sequence, _search.c.words.bool_op("@@")(cast(query, TSQUERY))
