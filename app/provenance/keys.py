@@ -46,12 +46,16 @@ class KnownKey(BaseModel):
 
 
 class Head(BaseModel):
-    """A link of the log that was seen committed: its number and its digest."""
+    """A link of the log that was seen committed: its number and its digest.
+
+    `forked`: later the log was seen to go on from an earlier link, so it was cut or replaced; the head stays as evidence.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     sequence: int
     digest: str
+    forked: bool = False
 
 
 class Keys:
@@ -161,11 +165,18 @@ class Keys:
             raise _damaged("head.json", "Restore it from a backup, or delete it to start over from the log as it is.") from error
 
     def advance_head(self, sequence: int, digest: str) -> None:
-        """Note that link `sequence` is committed; never goes back."""
+        """Note that link `sequence` is committed and is the last. Never goes back: a log that does so was cut or replaced."""
         with self._lock:
             known = self.head
-            if sequence > 0 and (known is None or sequence > known.sequence):
-                write_atomic(self.folder / "head.json", Head(sequence=sequence, digest=digest).model_dump_json().encode(), durable=False)
+            if known is None or (not known.forked and sequence > known.sequence):
+                if sequence > 0:
+                    self._write_head(Head(sequence=sequence, digest=digest))
+            elif not known.forked and (sequence < known.sequence or digest != known.digest):
+                _LOG.warning("the log goes on from record %d, but record %d was seen committed", sequence, known.sequence)
+                self._write_head(known.model_copy(update={"forked": True}))
+
+    def _write_head(self, head: Head) -> None:
+        write_atomic(self.folder / "head.json", head.model_dump_json().encode(), durable=False)
 
     def forget_head(self) -> None:
         """Start over from the log as it is now: for a database that was restored from a backup on purpose."""
