@@ -1,0 +1,140 @@
+"""The bench as JSON: what the page's script needs to draw panes, messages, scales and progress around the controls.
+
+One answer holds the draft, its faults, which run each pane shows and whether its settings changed since, and the events of
+those runs after the cursors the page sent.
+
+It deliberately reads everything through `app.api`, and holds nothing itself.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.api import Studio
+from app.errors import StudioError
+from app.summary import determinism_sentence, settings_sentence
+from app.values import WatchRun
+from backends.contract import Card, MethodError, field_specs
+from storage.values import RunRow
+from ui.drafts import Draft, Drafts, PaneDraft
+
+
+def cards_json(studio: Studio) -> list[dict[str, Any]]:
+    """Every card as plain values: what controls, names and sweeps are drawn from."""
+    return [_card(card) for card in studio.registry.cards]
+
+
+def _card(card: Card) -> dict[str, Any]:
+    return {
+        "key": card.key, "title": card.title, "tab": card.tab.value, "summary": card.summary, "limits": card.limits, "licence": card.licence,
+        "paper": card.paper.model_dump(), "baseline": card.baseline, "outputs": card.outputs, "determinism": card.determinism.value,
+        "inputs": [spec.model_dump(mode="json") for spec in field_specs(card.inputs)],
+        "settings": [spec.model_dump(mode="json") for spec in field_specs(card.settings)],
+        "sweep": card.sweep, "folder_roles": card.folder_roles,
+        "examples": {f"{card.key}/{number}": example.point for number, example in enumerate(card.examples)},
+        "checkpoints": [
+            {"key": one.key, "title": one.title, "pocket": one.pocket, "note": one.note, "parameters": one.parameters, "dtype": one.dtype}
+            for one in card.checkpoints
+        ],
+    }  # fmt: skip
+
+
+class BenchState:
+    """Builds the JSON of one owner's bench."""
+
+    def __init__(self, studio: Studio, drafts: Drafts, account: str | None) -> None:
+        self.studio = studio
+        self.drafts = drafts
+        self.account = account
+
+    def build(self, draft: Draft, since: Mapping[str, int]) -> dict[str, Any]:
+        """Draft, faults, runs and what each pane shows."""
+        runs, shown, sweep = self._runs(draft, since)
+        return {
+            "tab": draft.tab, "revision": draft.revision, "inputs": draft.inputs, "seed": draft.seed, "repeats": draft.repeats,
+            "baseline": draft.baseline, "example": draft.example, "comparison": draft.comparison, "alone": bool(draft.alone), "sweep": sweep,
+            "refused": draft.refused.model_dump(mode="json") if draft.refused else None,
+            "faults": [{"pane": found.pane, **found.fault.model_dump(mode="json")} for found in self.drafts.faults(draft)],
+            "panes": [self._pane(letter, draft.pane(letter), draft, shown.get(letter)) for letter in draft.letters],
+            "runs": [run.model_dump(mode="json") for run in runs],
+            "shown": shown,
+            "finished": all(run.state.final for run in runs),
+        }  # fmt: skip
+
+    def _pane(self, letter: str, pane: PaneDraft, draft: Draft, run: str | None) -> dict[str, Any]:
+        card = self.studio.registry.card(pane.method)
+        checkpoint = self.studio.models.find(card, pane.checkpoint)
+        return {
+            "pane": letter, "method": pane.method, "title": card.title, "checkpoint": pane.checkpoint, "pocket": checkpoint.pocket,
+            "settings": pane.settings, "sentence": settings_sentence(card, pane.settings), "baseline": letter == draft.baseline,
+            "determinism": determinism_sentence(card, self.studio.device), "stale": run is not None and self._stale(pane, draft, run),
+            "presets": [{"key": key, "label": label} for key, label, _ in self.drafts.presets(card)],
+            "typical_seconds": self.studio.store.typical_seconds(pane.method, pane.checkpoint), "memory_bytes": self._memory(card, pane, draft),
+        }  # fmt: skip
+
+    def _stale(self, pane: PaneDraft, draft: Draft, run_id: str) -> bool:
+        """Do the controls differ from what the shown run was made with?"""
+        run = self._run(run_id)
+        if run is None:
+            return False
+        inputs = {name: value for name, value in draft.inputs.items() if name in run.inputs}
+        now = (pane.method, pane.checkpoint, _plain(pane.settings), inputs, draft.seed)
+        return now != (run.method, run.checkpoint, _plain(run.settings), run.inputs, run.seed)
+
+    def _memory(self, card: Card, pane: PaneDraft, draft: Draft) -> int:
+        """Bytes the weights and a run need, as far as the card can say."""
+        checkpoint = self.studio.models.find(card, pane.checkpoint)
+        if card.estimate is None:
+            return checkpoint.memory_bytes
+        try:
+            known = {spec.name for spec in field_specs(card.inputs)}
+            inputs = card.inputs.model_validate({name: value for name, value in draft.inputs.items() if name in known})
+            return checkpoint.memory_bytes + card.estimate(inputs, card.settings.model_validate(pane.settings), checkpoint).bytes
+        except (ValueError, MethodError):  # the controls hold something wrong; the faults say what
+            return checkpoint.memory_bytes
+
+    def _runs(self, draft: Draft, since: Mapping[str, int]) -> tuple[list[WatchRun], dict[str, str], bool]:
+        """The runs on the bench, the one each pane shows, and whether the comparison is a sweep."""
+        runs: list[WatchRun] = []
+        sweep = False
+        if draft.comparison and (comparison := self._comparison(draft.comparison)) is not None:
+            sweep = comparison == "sweep"
+            runs = [run for run in self.studio.watch(draft.comparison, (), since, self.account).runs if run.pane not in draft.alone]
+        for letter, reference in draft.alone.items():
+            run_id = self._resolve(reference)
+            if run_id and letter in draft.letters and self._run(run_id) is not None:
+                page = self.studio.watch(None, (run_id,), since, self.account)
+                runs += [run.model_copy(update={"pane": letter, "repeat": 0, "purpose": "run"}) for run in page.runs]
+        shown = {run.pane: run.id for run in runs if run.purpose == "run" and run.repeat == 0 and run.pane in draft.letters and not sweep}
+        return runs, {str(letter): run for letter, run in shown.items()}, sweep
+
+    def shown_runs(self, draft: Draft) -> dict[str, str]:
+        """Letter -> run of the panes, whatever comparison it came from."""
+        return self._runs(draft, {})[1]
+
+    def _resolve(self, reference: str) -> str | None:
+        """A run id, or "comparison/letter" of a pane that moved."""
+        comparison, separator, letter = reference.partition("/")
+        if not separator:
+            return reference
+        try:
+            runs = self.studio.watch(comparison, (), {}, self.account).runs
+        except StudioError:
+            return None
+        return next((run.id for run in runs if run.pane == letter and run.purpose == "run" and run.repeat == 0), None)
+
+    def _comparison(self, comparison_id: str) -> str | None:
+        try:
+            return self.studio.comparison(comparison_id, self.account).kind
+        except StudioError:  # deleted since
+            return None
+
+    def _run(self, run_id: str) -> RunRow | None:
+        try:
+            return self.studio.run(run_id, self.account)
+        except StudioError:  # deleted since
+            return None
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as JSON has them: 3.0 and 3 are one number."""
+    return {name: float(value) if isinstance(value, int) and not isinstance(value, bool) else value for name, value in settings.items()}

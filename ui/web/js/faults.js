@@ -1,0 +1,94 @@
+/** Errors in words, at the control that caused them, with the nearest legal value as a button. */
+
+import { button, h, inside, replace } from "./dom.js";
+import { setControl } from "./scales.js";
+import { shown } from "./format.js";
+
+/** A fault as a box: what in bold, why and the next step behind it, then actions. */
+export function faultBox(fault, { more = [], actions = [] } = {}) {
+  const words = [fault.why, fault.next_step, ...more].filter(Boolean).join(" ");
+  return h("div", { class: "err", role: "alert" }, h("b", {}, fault.what), " ", words, actions.length ? h("div", { class: "acts" }, actions) : "");
+}
+
+export class Faults {
+  constructor(bench) {
+    this.bench = bench;
+    this.said = null;
+  }
+
+  /** A fault of an action of this page, shown until the next state of the bench brings its own. */
+  say(fault) {
+    this.said = fault;
+    if (this.bench.state) this.draw(this.bench.state);
+  }
+
+  draw(state) {
+    const places = new Map();
+    for (const fault of state.faults) {
+      const place = this.place(fault);
+      if (place) places.set(place, [...(places.get(place) ?? []), fault]);
+    }
+    const general = [state.refused, this.said].filter(Boolean);
+    const shared = this.sharedBox();
+    if (shared && general.length) places.set(shared, [...(places.get(shared) ?? []), ...general.map((fault) => ({ ...fault, pane: null, field: null }))]);
+    for (const box of this.bench.root.querySelectorAll(".dp-fault")) this.fill(box, places.get(box) ?? []);
+    for (const control of this.bench.root.querySelectorAll(".dp-field")) control.classList.remove("invalid");
+    for (const fault of state.faults) this.control(fault)?.classList.add("invalid");
+  }
+
+  control(fault) {
+    if (!fault.field) return null;
+    if (fault.pane) return this.bench.el(fault.pane, "set", fault.field);
+    return this.bench.el("in", fault.field) ?? this.bench.el(fault.field);
+  }
+
+  /** Where a fault stands: under its control, or under the shared inputs when it has none. */
+  place(fault) {
+    if (fault.pane && fault.field) {
+      const own = this.bench.el("fault", fault.pane, fault.field);
+      if (own) return own;
+    }
+    const control = fault.pane ? null : this.control(fault);
+    return control ? this.boxAfter(control) : this.sharedBox();
+  }
+
+  /** The message box of a shared control: below its row, so that rows of numbers keep their line. */
+  boxAfter(control) {
+    const column = control.closest(".shared-in, .shared-run");
+    return column ? this.boxIn(column) : this.sharedBox();
+  }
+
+  sharedBox() {
+    const column = this.bench.root.querySelector(".shared-in");
+    return column && this.boxIn(column);
+  }
+
+  boxIn(column) {
+    let box = column.querySelector(":scope > .dp-fault");
+    if (!box) {
+      box = h("div", { class: "dp-fault dp-own none" });
+      column.append(box);
+    }
+    return box;
+  }
+
+  fill(box, faults) {
+    const key = JSON.stringify(faults);
+    if (box.dataset.key === key || (!faults.length && !box.dataset.key)) return;
+    box.dataset.key = key;
+    box.classList.toggle("none", !faults.length);
+    replace(inside(box), faults.map((fault) => this.box(fault)));
+    for (const row of this.bench.root.querySelectorAll(".set")) row.classList.toggle("faulty", row.querySelector(".err") !== null);
+  }
+
+  box(fault) {
+    const offered = fault.suggestion !== null && fault.suggestion !== undefined && fault.field;
+    const use = offered ? button(`Use ${shown(fault.suggestion)}`, () => this.use(fault.pane, fault)) : null;
+    const words = [fault.why, fault.next_step].filter(Boolean).join(" ");
+    return h("div", { class: "err", role: "alert" }, h("b", {}, fault.what), " ", words, use);
+  }
+
+  use(pane, fault) {
+    setControl(this.control({ ...fault, pane }), fault.suggestion);
+  }
+}

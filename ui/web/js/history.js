@@ -1,0 +1,2 @@
+import { h } from "./dom.js";
+export class History { constructor() { this.el = h("div", { class: "plate" }, "history"); } show() {} }
