@@ -33,16 +33,6 @@ class Availability(BaseModel):
     licence: str
 
 
-class PullProgress(BaseModel):
-    """How far a pull is. `total` counts only what is not here yet."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    source: str
-    done: int
-    total: int
-
-
 def resolve(checkpoint: Checkpoint, assets: Path | None = None, cache: Path | None = None) -> ResolvedCheckpoint:
     """Files of every role on this machine, complete and through the gate; never the network. CheckpointError says what to do."""
     paths: dict[str, Path] = {}
@@ -113,12 +103,12 @@ def folder_checkpoint(card: Card, name: str, folders: Mapping[str, Path]) -> Che
 
 def pull_size(checkpoint: Checkpoint, cache: Path | None = None) -> int:
     """Bytes a pull would fetch now, asked of the hub."""
-    return sum(_plan(source, cache) for source in checkpoint.sources if source.kind == "hub")
+    return sum(_plan(source, cache) for source in _hub_sources(checkpoint))
 
 
 def pull(
     checkpoint: Checkpoint,
-    progress: Callable[[PullProgress], None],
+    progress: Callable[[int, int], None],
     accept_licence: bool,
     *,
     assets: Path | None = None,
@@ -127,23 +117,27 @@ def pull(
 ) -> ResolvedCheckpoint:
     """Fetch every hub source that is not here, going on where an earlier pull ended, and resolve the checkpoint.
 
-    Raises CheckpointError where the licence was not accepted or the hub cannot be reached, Cancelled after `stop`.
+    `progress` gets bytes done and bytes in all, what was here already not counted. Raises CheckpointError where the licence was not
+    accepted or the hub cannot be reached, Cancelled after `stop`.
     """
     if not accept_licence:
         what = f"The licence of {checkpoint.title} was not accepted."
         raise CheckpointError(what, f"It is: {checkpoint.licence or 'not stated'}.", "Read it and accept it first.")
-    for source in checkpoint.sources:
-        if source.kind == "hub":
-            _pull_source(source, progress, cache, stop or threading.Event())
+    sources = _hub_sources(checkpoint)
+    counter = _Counter(sum(_plan(source, cache) for source in sources), progress, stop or threading.Event())
+    for source in sources:
+        _pull_source(source, counter, cache)
+    counter.complete()
     return resolve(checkpoint, assets, cache)
 
 
-def _pull_source(source: Source, progress: Callable[[PullProgress], None], cache: Path | None, stop: threading.Event) -> None:
-    from huggingface_hub import snapshot_download
+def _hub_sources(checkpoint: Checkpoint) -> tuple[Source, ...]:
+    return tuple(source for source in checkpoint.sources if source.kind == "hub")
 
-    total = _plan(source, cache)
-    progress(PullProgress(source=source.location, done=0, total=total))
-    counter = _Counter(source.location, total, progress, stop)
+
+def _pull_source(source: Source, counter: "_Counter", cache: Path | None) -> None:
+    from huggingface_hub import snapshot_download  # imported here: it takes a third of a second and is seldom needed
+
     with _hub_errors(source):
         snapshot_download(
             source.location,
@@ -153,7 +147,6 @@ def _pull_source(source: Source, progress: Callable[[PullProgress], None], cache
             ignore_patterns=list(REFUSED_PATTERNS),
             tqdm_class=_bars_for(counter),
         )
-    progress(PullProgress(source=source.location, done=total, total=total))
 
 
 def _plan(source: Source, cache: Path | None) -> int:
@@ -193,10 +186,11 @@ def _hub_errors(source: Source) -> Iterator[None]:
 class _Counter:
     """Adds up what the hub client's download threads report."""
 
-    def __init__(self, source: str, total: int, progress: Callable[[PullProgress], None], stop: threading.Event) -> None:
-        self._source, self._total, self._progress, self._stop = source, total, progress, stop
+    def __init__(self, total: int, progress: Callable[[int, int], None], stop: threading.Event) -> None:
+        self._total, self._progress, self._stop = total, progress, stop
         self._done = 0
         self._lock = threading.Lock()
+        progress(0, total)
 
     def add(self, count: int) -> None:
         if self._stop.is_set():
@@ -204,7 +198,10 @@ class _Counter:
         with self._lock:
             self._done = min(self._total, self._done + count)
             done = self._done
-        self._progress(PullProgress(source=self._source, done=done, total=self._total))
+        self._progress(done, self._total)
+
+    def complete(self) -> None:
+        self._progress(self._total, self._total)
 
 
 def _bars_for(counter: _Counter) -> type[Any]:

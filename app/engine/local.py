@@ -53,8 +53,8 @@ class LocalEngine:
         options: EngineOptions | None = None,
         devices: tuple[DeviceInfo, ...] | None = None,
     ) -> None:
-        self._store, self._registry, self._data = store, registry, data
-        self._assets, self._finish, self._sign = assets or ASSETS, finish, sign
+        self._store, self._registry, self._data = store, registry, data.resolve()
+        self._assets, self._finish, self._sign = (assets or ASSETS).resolve(), finish, sign
         self._options = options or EngineOptions()
         self._devices = Devices(devices or probe(), self._options.device)
         self._logs = RunLogs()

@@ -12,6 +12,8 @@ import time
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
+from pydantic_core import PydanticSerializationError
+
 from backends.contract import Event, Preview, Produced
 
 LINE_LIMIT = 64 * 2**20
@@ -78,12 +80,8 @@ class Outbox:
 
     def event(self, at: float, event: Event) -> None:
         """Encode now (the method may change what it handed over) and leave the rest to the next batch."""
-        blob: bytes | None = None
-        if isinstance(event, Preview | Produced):
-            blob = event.artifact.data
-            text = event.model_dump_json(exclude={"artifact": {"data"}})
-        else:
-            text = event.model_dump_json()
+        blob = event.artifact.data if isinstance(event, Preview | Produced) else None
+        text = _encoded(event)
         with self._space:
             while len(self._pending) >= PENDING_LIMIT:
                 self._space.wait()
@@ -116,3 +114,13 @@ class Outbox:
                 except (BrokenPipeError, ValueError):
                     return  # the studio is gone; the command reader ends this process
             time.sleep(BATCH_SECONDS)
+
+
+def _encoded(event: Event) -> str:
+    """The event as JSON without an artifact's bytes. NaN and infinity become null."""
+    exclude = {"artifact": {"data"}} if isinstance(event, Preview | Produced) else None
+    try:
+        return event.model_dump_json(exclude=exclude)
+    except PydanticSerializationError:
+        # Text with lone surrogates has no UTF-8 form; escaped it passes unchanged.
+        return json.dumps(event.model_dump(exclude=exclude), allow_nan=False)

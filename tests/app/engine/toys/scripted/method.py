@@ -5,6 +5,9 @@
     wait:FILE            until the file is there, checking for a stop all the time
     idle:FILE            the same, yielding steps and never calling check()
     block:PIPE           read a named pipe: ignores everything but a signal
+    hold:BYTES           take memory, and keep it until the run ends
+    say:TEXT             write to standard output, by Python and by file descriptor
+    child:FILE           start a child process that lives on, and write its number to the file
     keep                 from here on, hand over a partial artifact when stopped
     memory, torch_memory, cuda_memory, allocate:BYTES        run out of memory
     segfault, abort, kill, exit, raise, number, connect      end badly
@@ -17,6 +20,8 @@ import ctypes
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,6 +61,14 @@ def _act(verb: str, argument: str, check: Callable[[], None]) -> None:
     elif verb == "block":
         with (_folder() / argument).open("rb") as pipe:
             pipe.read()
+    elif verb == "say":
+        sys.stdout.write(argument + "\n")
+        sys.stdout.flush()
+        os.write(1, argument.encode() + b"\n")
+    elif verb == "child":
+        started = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+        (_folder() / (argument + ".new")).write_text(str(started.pid))
+        (_folder() / (argument + ".new")).rename(_folder() / argument)
     elif verb == "connect":
         socket.create_connection((argument, 80), timeout=1)
     else:
@@ -100,12 +113,15 @@ class Scripted:
 
     def run(self, model: Any, inputs: Any, settings: Any, context: Context) -> Iterator[Event]:
         keep = False
+        held: list[bytes] = []
         try:
             for index, word in enumerate(inputs.script.split()):
                 verb, _, argument = word.partition(":")
                 context.check()
                 if verb == "keep":
                     keep = True
+                elif verb == "hold":
+                    held.append(b"x" * int(argument))
                 elif verb == "idle":
                     while not (_folder() / argument).exists():
                         time.sleep(0.001)
