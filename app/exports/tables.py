@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+_EXACT = 2**53
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -35,6 +36,8 @@ def _cell(value: Any) -> Any:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
     if isinstance(value, int | float):
         return repr(value)
     text = str(value)

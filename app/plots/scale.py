@@ -27,13 +27,16 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Round values that enclose `low`..`high`, about `about` of them."""
     if not (math.isfinite(low) and math.isfinite(high)) or low > high:
         raise ValueError(f"no ticks between {low} and {high}")
-    if low == high:
-        low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
+    if high - low <= max(1e-9 * max(abs(low), abs(high)), 1e-300):  # equal, or too close for a double to count the steps between
+        middle = max(abs(low), abs(high))
+        middle = middle if middle > 1e-290 else 1.0
+        low, high = low - middle / 2, high + middle / 2
     rough = (high - low) / max(1, about - 1)
     magnitude = 10.0 ** math.floor(math.log10(rough))
     step = magnitude * next(found for found in _STEPS if found * magnitude >= rough * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [round(index * step, 12) for index in range(first, last + 1)]
+    digits = 3 - math.floor(math.log10(step))
+    return [round(index * step, digits) for index in range(first, last + 1)]
 
 
 def short(value: float) -> str:

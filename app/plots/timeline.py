@@ -15,7 +15,7 @@ from app.plots.scale import Scale, short
 
 WIDTH = 760.0
 _LEFT, _RIGHT, _TOP = 76.0, 24.0, 58.0
-_ROW, _SHORTEST_ROW, _TALLEST = 21.0, 7.0, 620.0
+_ROW, _SHORTEST_ROW, _TALLEST = 21.0, 4.0, 620.0
 _AXIS = 46.0
 _LABEL_EVERY = 12.0
 """Labels of blocks stand at least this far apart."""
@@ -85,8 +85,8 @@ def _draw(drawing: Drawing, timeline: Timeline, top: float, across: Scale, last:
     for index, block in enumerate(counts):
         y = top + _TOP + row * (index + 1) - 2
         if index % max(1, round(_LABEL_EVERY / row)) == 0:
-            drawing.text(20, y - 1, f"block {index + 1}", size=min(11.0, row + 3))
-        drawing.line(_LEFT, y, WIDTH - _RIGHT, y, colours.rule)
+            drawing.text(20, y - 1, f"block {index + 1}", size=min(11.0, row + 5))
+            drawing.line(_LEFT, y, WIDTH - _RIGHT, y, colours.rule)
         if block:
             _draw_block(drawing, block, most, y, row, across, timeline.passes[-1].number)
         if block and overlapping:

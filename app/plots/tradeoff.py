@@ -120,8 +120,8 @@ def _legend(drawing: Drawing, swept: str, lines: str, groups: list[str], points:
     if len(groups) < 2:
         drawing.text(x, y, f"labels: {swept}")
         return
-    drawing.text(x, y, f"labels: {swept};  {lines}")
-    x += text_width(f"labels: {swept};  {lines}", 11) + 14
+    drawing.text(x, y, f"labels: {swept}; colours: {lines}")
+    x += text_width(f"labels: {swept}; colours: {lines}", 11) + 14
     for group in groups[:7]:
         sample = next(point for point in points if point.line == group)
         drawing.circle(x, y - 4, 4.5, _colour(colours, sample, points, groups), stroke=colours.ink, thickness=0.8)
