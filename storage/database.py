@@ -32,7 +32,8 @@ BUSY_MILLISECONDS = 5000
 LOG_LIMIT_BYTES = 32 * 1024 * 1024
 _LOCK_SECONDS = 120
 _WRITE_LOCK = 0x44495054
-_SERVER_OPTIONS = "-c lock_timeout=60000 -c idle_in_transaction_session_timeout=60000"
+_READER_OPTIONS = r"-c default_transaction_read_only=on -c default_transaction_isolation=repeatable\ read"
+_WRITER_OPTIONS = "-c lock_timeout=60000 -c idle_in_transaction_session_timeout=60000"
 """A machine that hangs in the middle of a write loses the write lock after a minute."""
 
 
@@ -135,14 +136,13 @@ def _engine(url: URL, *, writes: bool) -> Engine:
             pool_size=1 if writes else 8,
             max_overflow=0 if writes else 32,
             pool_pre_ping=True,
-            connect_args={"options": _SERVER_OPTIONS} if writes else {},
+            connect_args={"options": _WRITER_OPTIONS if writes else _READER_OPTIONS},
         )
     except ImportError as error:
         raise Unavailable("The PostgreSQL driver is not installed.", "Install the extra named postgresql.") from error
     if writes:
         event.listen(engine, "begin", _take_advisory_lock)
-        return engine
-    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    return engine
 
 
 def _connect_writer(connection: sqlite3.Connection, _record: Any) -> None:
