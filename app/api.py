@@ -12,18 +12,17 @@ from typing import Any
 
 import psutil
 from pydantic import BaseModel
-from storage.store import Store
 
 from app import compare as plans
 from app.checkpoints import pull as pull_files
 from app.engine import open_engine
 from app.engine.protocol import Engine
-from app.errors import RequestRefused, ResourceError
+from app.errors import RequestRefused, ResourceError, UnknownRun
 from app.library import Library, store_faults
 from app.models import Models
 from app.provenance.keys import Keys
 from app.registry import Registry
-from app.summary import summarise, summarise_sweep
+from app.summary import beside, summarise, summarise_sweep
 from app.validation import parse, shared_part
 from app.values import (
     CompareRequest,
@@ -38,6 +37,7 @@ from app.values import (
 )
 from app.watching import waiting_seconds, watch
 from backends.contract import Card, Checkpoint, Fault, field_specs
+from storage.store import Store
 from storage.values import ComparisonRow, NewRun, PaneSpec, RunRow, RunState
 
 
@@ -88,7 +88,7 @@ class Studio(Library):
         """What is wrong with a request, each fault at its control; empty if nothing is."""
         card = self.registry.card(method)
         parsed = parse(card, self.models.find(card, checkpoint), shared_part(card, inputs), settings)
-        return parsed if _are_faults(parsed) else ()
+        return _faults(parsed)
 
     def submit(self, request: SubmitRequest) -> RunRow:
         """Queue one run; RequestRefused names every control that is wrong."""
@@ -151,6 +151,14 @@ class Studio(Library):
         comparison = self.comparison(comparison_id, owner)
         runs = self.store.comparison_runs(comparison_id)
         return summarise(comparison, runs, self.registry, self.models.added(), self.store.read_artifact)
+
+    def beside(self, runs: Mapping[str, str], baseline: str, owner: str | None = None) -> ComparisonSummary:
+        """Any finished or running runs (pane letter -> run id) summed up side by side."""
+        named = {letter: self.run(run_id, owner) for letter, run_id in runs.items()}
+        if not named:
+            raise UnknownRun("No run was named.", next_step="Tick one to four runs in History.")
+        letter = baseline if baseline in named else next(iter(named))
+        return beside(named, letter, self.registry, self.models.added(), self.store.read_artifact)
 
     def sweep_summary(self, comparison_id: str, owner: str | None = None) -> SweepSummary:
         """Cells of a sweep, done ones found by their fingerprint wherever they were computed."""
@@ -263,8 +271,8 @@ class Studio(Library):
         card = self.registry.card(request.method)
         checkpoint = self.models.find(card, request.checkpoint)
         parsed = parse(card, checkpoint, request.inputs, request.settings)
-        if _are_faults(parsed):
-            raise RequestRefused(parsed)
+        if faults := _faults(parsed):
+            raise RequestRefused(faults)
         inputs, settings = (part.model_dump(mode="json") for part in parsed if isinstance(part, BaseModel))
         device = self.device if request.device == "auto" else request.device
         return NewRun(
@@ -327,8 +335,8 @@ class Studio(Library):
             self.engine.notify()
 
 
-def _are_faults(parsed: tuple[Any, ...]) -> bool:
-    return bool(parsed) and isinstance(parsed[0], Fault)
+def _faults(parsed: tuple[Any, ...]) -> tuple[Fault, ...]:
+    return tuple(part for part in parsed if isinstance(part, Fault))
 
 
 def _title(card: Card, inputs: dict[str, Any]) -> str:

@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from storage.store import Store
-
 from app.errors import StorageFull, StoreUnavailable, UnknownRun
 from app.exports import ExportFile, Format, export, formats
 from app.provenance.chain import ChainReport, check_chain
 from app.provenance.keys import Keys
 from app.provenance.replay import ReplayVerdict, compare_runs
-from app.provenance.verify import VerifyReport, verify_bytes
+from app.provenance.report import VerifyReport
+from app.provenance.verify import verify_bytes
 from app.registry import Registry
 from storage import errors as store_errors
+from storage.store import Store
 from storage.values import ArtifactRow, ComparisonRow, HistoryPage, HistoryQuery, PresetRow, RunRow
 
 
@@ -139,7 +139,7 @@ class Library:
 
     def check_chain(self) -> ChainReport:
         """Walk the whole log of records."""
-        return check_chain(self.store)
+        return check_chain(self.store, self.keys)
 
     def replay_verdict(self, replay_id: str, owner: str | None = None) -> ReplayVerdict:
         """Compare a finished replay with the run it repeats, by the method's determinism class."""

@@ -15,7 +15,7 @@ from app.ledger import ledger
 from app.registry import Registry
 from app.values import ComparisonSummary, PairVerdict, PaneSummary, SettingRow, SweepCell, SweepSummary
 from backends.contract import Card, Checkpoint, Determinism, Fault, FieldSpec, field_specs
-from storage.values import ComparisonRow, MetricRow, RunRow, RunState
+from storage.values import ComparisonRow, MetricRow, PaneSpec, RunRow, RunState
 
 _DETERMINISM = {
     Determinism.BIT_EXACT: "repeats bit for bit on {device}",
@@ -44,6 +44,25 @@ def summarise(
         finished=all(run.state.final for run in runs),
         protocol=_protocol(comparison),
     )
+
+
+def beside(named: dict[str, RunRow], baseline: str, registry: Registry, added: dict[str, Checkpoint], read: Read) -> ComparisonSummary:
+    """Single runs (pane letter -> run) side by side as if they were panes of one comparison."""
+    first = named[baseline]
+    rows = tuple(run.model_copy(update={"pane": letter, "purpose": "run", "repeat": 0}) for letter, run in named.items())
+    panes = tuple(PaneSpec(pane=row.pane or "", method=row.method, checkpoint=row.checkpoint, settings=row.settings) for row in rows)
+    comparison = ComparisonRow(
+        id="", sequence=0, tab=first.tab, title=first.title, inputs=first.inputs, seed=first.seed, repeats=1, baseline=baseline, panes=panes,
+        owner=first.owner, created=first.created,
+    )  # fmt: skip
+    summary = summarise(comparison, rows, registry, added, read)
+    return summary.model_copy(update={"protocol": _protocol_beside(tuple(named.values()))})
+
+
+def _protocol_beside(runs: tuple[RunRow, ...]) -> str:
+    unlike = [name for name in ("inputs", "seed", "device") if len({repr(getattr(run, name)) for run in runs}) > 1]
+    said = "run at different times, so compare times with care"
+    return f"{said}; they differ in {' and '.join(unlike)}" if unlike else said
 
 
 def _verdicts(comparison: ComparisonRow, by_pane: dict[str, list[RunRow]], registry: Registry, read: Read) -> dict[str, PairVerdict]:
