@@ -52,8 +52,8 @@ def beside(named: dict[str, RunRow], baseline: str, registry: Registry, added: d
     rows = tuple(run.model_copy(update={"pane": letter, "purpose": "run", "repeat": 0}) for letter, run in named.items())
     panes = tuple(PaneSpec(pane=row.pane or "", method=row.method, checkpoint=row.checkpoint, settings=row.settings) for row in rows)
     comparison = ComparisonRow(
-        id="", sequence=0, tab=first.tab, title=first.title, inputs=first.inputs, seed=first.seed, repeats=1, baseline=baseline, panes=panes,
-        owner=first.owner, created=first.created,
+        id="", sequence=0, tab=first.tab, title=first.title, inputs=first.inputs, seed=first.seed, repeats=1,
+        baseline=baseline, panes=panes, owner=first.owner, created=first.created,
     )  # fmt: skip
     summary = summarise(comparison, rows, registry, added, read)
     return summary.model_copy(update={"protocol": _protocol_beside(tuple(named.values()))})
@@ -105,11 +105,13 @@ def determinism_sentence(card: Card, device: str) -> str:
 
 
 def settings_sentence(card: Card, settings: dict[str, Any]) -> str:
-    """The settings that are not at their default, or the card's own summary when all are."""
-    changed = [(spec, settings[spec.name]) for spec in field_specs(card.settings) if settings.get(spec.name, spec.default) != spec.default]
-    if not changed:
-        return "as published"
-    return ", ".join(f"{spec.label.lower()} {shown_value(value, spec)}" for spec, value in changed)
+    """What matters of a pane's settings: those the card would sweep, and those that are not at their default."""
+    said = [
+        f"{spec.label.lower()} {shown_value(settings.get(spec.name, spec.default), spec)}"
+        for spec in field_specs(card.settings)
+        if spec.name in card.sweep or settings.get(spec.name, spec.default) != spec.default
+    ]
+    return ", ".join(said) or "every setting at its default"
 
 
 def shown_value(value: Any, spec: FieldSpec) -> str:
