@@ -86,7 +86,7 @@ def _markdown_cell(row: LedgerRow, pane: str) -> str:
     cell = row.cells.get(pane)
     if cell is None:
         return "–"
-    spread = f" ± {with_unit(cell.spread, row.unit)}" if cell.count > 1 else ""
+    spread = f" ± {with_unit(cell.spread, '' if cell.sample_size else row.unit)}" if cell.count > 1 else ""
     words = f" ({row.ratios[pane].words})" if pane in row.ratios else ""
     return one_line(f"{with_unit(cell.value, row.unit, cell.sample_size)}{spread}{words}")
 

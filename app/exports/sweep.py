@@ -140,7 +140,7 @@ def _metric(run: RunRow, name: str) -> MetricRow | None:
 def _axis(metric: MetricRow) -> Axis:
     better = {"lower": "lower is better", "higher": "higher is better"}.get(metric.better or "", "")
     unit = f"of {metric.sample_size}" if metric.sample_size else metric.unit
-    return Axis(" ".join((metric.label, unit)).strip(), better, float(metric.sample_size) if metric.sample_size else None)
+    return Axis(", ".join(filter(None, (metric.label, unit))), better, float(metric.sample_size) if metric.sample_size else None)
 
 
 def _shown(value: Any) -> str:

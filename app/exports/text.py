@@ -50,7 +50,7 @@ def _shown_input(value: Any) -> str:
 
 def one_line(text: str) -> str:
     """Text as one line of Markdown in which nothing is markup."""
-    return re.sub(r"([\\`*_{}\[\]()#+!|<>~&-])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_\[\]#|<>~&])", r"\\\1", " ".join(text.split()))
 
 
 def _table(header: tuple[str, str], rows: list[tuple[str, str]]) -> str:
