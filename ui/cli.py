@@ -71,7 +71,7 @@ def studio(context: typer.Context) -> None:
 
         try:
             serve(running, server, announce)
-        except ResourceError:
+        except ResourceError:  # the usual port is taken
             if options.port is not None:
                 raise
             serve(running, server.model_copy(update={"port": 0}), announce)

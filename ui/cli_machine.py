@@ -13,7 +13,6 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from app.bench import TARGETS, bench_all
-from app.checkpoints import PullProgress
 from app.errors import UnknownCheckpoint
 from app.registry import Registry
 from backends.contract import Verdict
@@ -80,8 +79,8 @@ def pull(
         with Progress(*columns, console=screen(to_error=True)) as bar:
             task = bar.add_task(row.title, total=None)
 
-            def show(progress: PullProgress) -> None:
-                bar.update(task, description=progress.source, completed=progress.done, total=progress.total)
+            def show(done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total)
 
             studio.pull(method, checkpoint, show, accept_licence=True)
         console.print(f"{row.title} is here now.", markup=False)

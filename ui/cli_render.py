@@ -59,8 +59,8 @@ def show_run(console: Console, run: RunRow, outputs: list[tuple[ArtifactRow, byt
     console.print(Text(f"{run.state.value}{', partial' if run.partial else ''}: run {run.id}, seed {run.seed}", style="dim"))
 
 
-def show_comparison(console: Console, summary: ComparisonSummary) -> None:
-    """The ledger with every ratio to the baseline, and the verdicts."""
+def show_comparison(console: Console, summary: ComparisonSummary, outputs: dict[str, str]) -> None:
+    """Each pane's text, the ledger with every ratio to the baseline, and the verdicts."""
     baseline = summary.comparison.baseline
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
@@ -72,7 +72,9 @@ def show_comparison(console: Console, summary: ComparisonSummary) -> None:
         cells = [_cell(row.cells.get(pane.pane), row.unit, ratios.get(pane.pane, "")) for pane in summary.panes]
         table.add_row(Text(row.label, style="dim"), *cells)
     for pane in summary.panes:
-        console.print(Text(f"{pane.pane}: {pane.sentence} [{pane.state.value}]"))
+        console.print(Text(f"{pane.pane}: {pane.method_title}, {pane.sentence} [{pane.state.value}]", style="bold"))
+        if pane.pane in outputs:
+            console.print(Text(outputs[pane.pane]))
         if pane.fault is not None:
             show_fault(console, pane.fault)
     console.print(table)

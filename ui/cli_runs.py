@@ -10,7 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from app.values import CompareRequest, SubmitRequest
+from app.api import Studio
+from app.errors import RequestRefused
+from app.values import CompareRequest, ComparisonSummary, SubmitRequest
 from backends.contract import Card, Fault
 from storage.values import ArtifactRow, PaneSpec, RunRow, RunState
 from ui.cli_follow import follow
@@ -37,12 +39,15 @@ def run(
     json: Json = False,
 ) -> None:
     """Run one method and keep its output with a signed record."""
+    given = shared_inputs(prompt, inputs)
+    wanted = assignments(settings or ())
+    with opened(options_of(context), engine="none") as reader:
+        given = given or _example(reader.registry.card(method))
+        _refuse(reader.check(method, checkpoint, given, wanted))
+    request = SubmitRequest(
+        method=method, checkpoint=checkpoint, inputs=given, settings=wanted, seed=seed, title=title, seconds_limit=seconds
+    )
     with opened(options_of(context)) as studio:
-        given = shared_inputs(prompt, inputs) or _example(studio.registry.card(method))
-        request = SubmitRequest(
-            method=method, checkpoint=checkpoint, inputs=given, settings=assignments(settings or ()), seed=seed, title=title,
-            seconds_limit=seconds,
-        )  # fmt: skip
         submitted = studio.submit(request)
         follow(studio, screen(to_error=True), runs=(submitted.id,))
         ended = studio.run(submitted.id)
@@ -63,26 +68,41 @@ def compare(
     json: Json = False,
 ) -> None:
     """Run two to four panes on one input and print what each cost."""
-    with opened(options_of(context)) as studio:
-        specs = tuple(_pane("ABCD"[place % 4], text) for place, text in enumerate(panes))
-        if not 2 <= len(specs) <= 4:
-            raise refused("A comparison has two to four panes.", f"{len(specs)} were named.", "For example: compare autoregressive d2f")
-        card = studio.registry.card(specs[-1].method)
+    specs = tuple(_pane("ABCD"[place % 4], text) for place, text in enumerate(panes))
+    if not 2 <= len(specs) <= 4:
+        raise refused("A comparison has two to four panes.", f"{len(specs)} were named.", "For example: compare autoregressive d2f")
+    with opened(options_of(context), engine="none") as reader:
+        card = reader.registry.card(specs[-1].method)
         given = shared_inputs(prompt, inputs) or _example(card)
-        request = CompareRequest(tab=card.tab.value, panes=specs, inputs=given, seed=seed, repeats=repeats, title=title)
+        for pane in specs:
+            _refuse(reader.check(pane.method, pane.checkpoint, given, pane.settings))
+    request = CompareRequest(tab=card.tab.value, panes=specs, inputs=given, seed=seed, repeats=repeats, title=title)
+    with opened(options_of(context)) as studio:
         comparison = studio.compare(request)
         follow(studio, screen(to_error=True), comparison=comparison.id)
         summary = studio.summary(comparison.id)
         if json:
             print_json(summary.model_dump(mode="json"))
         else:
-            show_comparison(screen(), summary)
+            show_comparison(screen(), summary, _texts(studio, summary))
     if any(pane.state is not RunState.DONE for pane in summary.panes):
         raise typer.Exit(1)
 
 
+def _refuse(faults: tuple[Fault, ...]) -> None:
+    """A wrong request is answered before workers are started for it."""
+    if faults:
+        raise RequestRefused(faults)
+
+
 def _example(card: Card) -> dict[str, Any]:
     return dict(card.examples[0].inputs) if card.examples else {}
+
+
+def _texts(studio: Studio, summary: ComparisonSummary) -> dict[str, str]:
+    """What each pane wrote, where it wrote text."""
+    written = {pane.pane: next((one for one in pane.artifacts if one.kind == "text"), None) for pane in summary.panes}
+    return {pane: studio.artifact(one.id)[1].decode("utf-8", "replace") for pane, one in written.items() if one is not None}
 
 
 def _pane(letter: str, text: str) -> PaneSpec:
