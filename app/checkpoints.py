@@ -167,20 +167,20 @@ def _plan(source: Source, cache: Path | None) -> int:
 @contextmanager
 def _hub_errors(source: Source) -> Iterator[None]:
     """Errors of the hub client and of its transport as one CheckpointError in words."""
-    from huggingface_hub.errors import DryRunError, GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import DryRunError, GatedRepoError, RepositoryNotFoundError
 
     try:
         yield
-    except GatedRepoError as error:
-        what = f"{source.location} asks you to accept terms on its page first."
-        raise CheckpointError(what, "", "Accept them there, log in, pull again.") from error
-    except RepositoryNotFoundError as error:
-        what = f"{source.location} is not on the hub."
-        raise CheckpointError(what, "It may be private or renamed.", "Check the name and your login.") from error
-    except (HfHubHTTPError, LocalEntryNotFoundError, DryRunError, OSError) as error:
-        what = f"{source.location} could not be fetched."
-        why = "The hub did not answer as expected, or the connection broke."
-        raise CheckpointError(what, why, "Pull again: it goes on where it ended.") from error
+    except (OSError, DryRunError) as error:  # the client's errors are OSErrors, and so are the transport's
+        reason = error.__cause__ if isinstance(error, DryRunError) else error
+        what, why, next_step = f"{source.location} could not be fetched.", "", "Pull again: it goes on where it ended."
+        if isinstance(reason, GatedRepoError):
+            why, next_step = "Its authors ask you to accept their terms first.", "Accept them on its page, log in, and pull again."
+        elif isinstance(reason, RepositoryNotFoundError):
+            why, next_step = "It is not on the hub, or not open to you.", "Check the name and your login."
+        else:
+            why = "The hub did not answer as expected, or the connection broke."
+        raise CheckpointError(what, why, next_step) from error
 
 
 class _Counter:

@@ -106,8 +106,9 @@ class Lane(threading.Thread):
 
     def run(self) -> None:
         """Claim and perform until closed."""
-        self._ensure_worker()
         while not self._closing:
+            if self._failed_starts < GIVE_UP_STARTING:
+                self._ensure_worker()
             try:
                 self._end_unfinished()
                 run = self._claim()
@@ -165,8 +166,6 @@ class Lane(threading.Thread):
             with self._lock:
                 self._link = None
             logger.warning("a worker ended (%s); its last lines:\n%s", message["how"], link.log())
-            if not self._closing and self._failed_starts < GIVE_UP_STARTING:
-                self._ensure_worker()
 
     def _perform(self, run: RunRow) -> None:
         active = self._active

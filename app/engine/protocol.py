@@ -75,7 +75,7 @@ class EngineOptions(_Frozen):
     """Imported by a worker as it starts, so that the first run need not wait for them."""
     stop_grace: float = 2.0
     """Seconds a run may take to obey a stop before its worker is killed."""
-    deadline_grace: float = 0.5
+    deadline_grace: float = 0.25
     """The same after a run's own time limit."""
     idle_minutes: float = 15.0
     """Loaded weights unused for this long are dropped."""

@@ -86,13 +86,21 @@ class Outbox:
             while len(self._pending) >= PENDING_LIMIT:
                 self._space.wait()
             self._pending.append((f'{{"at":{at:.6f},{text[1:]}', blob))
-        self._wake.set()
+        if isinstance(event, Produced):
+            self.flush()  # a result is out of this process before the method goes on: a crash must not take it along
+        else:
+            self._wake.set()
 
     def send(self, message: Message) -> None:
         """Everything pending, then this message."""
         with self._writing:
             self._flush_locked()
             write_message(self._stream, message)
+
+    def flush(self) -> None:
+        """Everything pending."""
+        with self._writing:
+            self._flush_locked()
 
     def _flush_locked(self) -> None:
         with self._space:
@@ -108,11 +116,10 @@ class Outbox:
         while True:
             self._wake.wait()
             self._wake.clear()
-            with self._writing:
-                try:
-                    self._flush_locked()
-                except (BrokenPipeError, ValueError):
-                    return  # the studio is gone; the command reader ends this process
+            try:
+                self.flush()
+            except (BrokenPipeError, ValueError):
+                return  # the studio is gone; the command reader ends this process
             time.sleep(BATCH_SECONDS)
 
 

@@ -103,7 +103,7 @@ def test_a_crash_fails_one_run_with_the_signals_name_and_the_next_works(bench: B
     for _ in range(5):
         run = bench.run(f"preview:draft produce:first {verb}")
         assert run.state is RunState.FAILED and fault(run)["kind"] == "WorkerCrashed" and name in str(fault(run)["what"])
-        assert "first" in {artifact.name for artifact in run.artifacts} or verb == "kill"
+        assert "first" in {artifact.name for artifact in run.artifacts}
         began = time.monotonic()
         assert bench.run("step").state is RunState.DONE
         assert time.monotonic() - began <= 3.0
@@ -170,9 +170,9 @@ def test_a_run_past_its_time_limit_is_ended_within_a_second(bench: Bench, script
     bench.pipe()
     for _ in range(3):
         bench.run("step")
-        began = time.monotonic()
         run = bench.run(script, seconds_limit=0.3)
-        assert time.monotonic() - began <= 1.6
+        assert run.started is not None and run.finished is not None
+        assert (run.finished - run.started).total_seconds() <= 1.3
         assert run.state is RunState.FAILED and fault(run)["kind"] == "DeadlineExceeded"
         assert bench.text(run, "answer") == "draft"
 
