@@ -11,12 +11,13 @@ from collections.abc import Iterable
 
 from app.errors import FileChanged, RequestRefused
 from app.exports.describing import promise_of
-from app.exports.formats import EXPORTERS, exporters_of
+from app.exports.formats import CRATE, EXPORTERS, exporters_of, with_credentials
 from app.exports.naming import file_name, title_part
 from app.exports.sweep import sweep_runs
 from app.exports.trace import trace_of
 from app.exports.values import Exporter, ExportFile, Format, Job
 from app.plots.palette import Theme
+from app.provenance.credentials import add_credentials
 from app.provenance.embed import embed
 from app.provenance.keys import Keys
 from app.provenance.statement import Material, Promise, sign_export
@@ -45,14 +46,25 @@ def export(
     """The exported file and its record beside it."""
     exporter, artifact = _find(target, format_key)
     job = _job(store, registry, target, artifact, exporter, theme, dpi)
-    if exporter.draw is None and artifact is not None:
-        return _as_it_is(job, keys, artifact, exporter.format)
-    data = exporter.draw(job) if exporter.draw else b""
-    return _derived(job, keys, data, exporter.format)
+    if exporter.draw is not None:
+        return _derived(job, keys, exporter.draw(job), exporter)
+    if artifact is None:
+        raise ValueError("an export without a drawing needs an artifact")
+    return _as_it_is(job, keys, artifact, exporter)
 
 
 def _offered(target: Target) -> dict[str, tuple[Exporter, ArtifactRow | None]]:
-    """Format key -> exporter and the artifact it reads. A second artifact of a kind has its name in front."""
+    """Format key -> exporter and the artifact it reads; those with content credentials and the crate come last."""
+    plain = _plain(target)
+    credentialed = [(with_credentials(exporter), artifact, key) for key, (exporter, artifact) in plain.items()]
+    offered = plain | {key + "+c2pa": (exporter, artifact) for exporter, artifact, key in credentialed if exporter is not None}
+    if not isinstance(target, ArtifactRow) and plain:
+        offered[CRATE.format.key] = (CRATE, None)
+    return offered
+
+
+def _plain(target: Target) -> dict[str, tuple[Exporter, ArtifactRow | None]]:
+    """A second artifact of a kind has its name in front of the key."""
     if isinstance(target, ComparisonRow):
         listed = EXPORTERS["sweep" if target.kind == "sweep" else "comparison"]
         traces = EXPORTERS["traces"] if target.tab == "text" and target.kind == "panes" else ()
@@ -80,7 +92,7 @@ def _job(
     if isinstance(target, ComparisonRow):
         runs = sweep_runs(store, registry, target) if target.kind == "sweep" else store.comparison_runs(target.id)
         artifacts: tuple[ArtifactRow, ...] = ()
-        if exporter in EXPORTERS["traces"]:
+        if exporter.draw in [found.draw for found in EXPORTERS["traces"]]:
             runs, artifacts = _traced(runs)
         return Job(store, registry, runs, artifacts, target, theme, dpi)
     run = target if isinstance(target, RunRow) else store.run(target.run)
@@ -100,8 +112,8 @@ def _traced(runs: Iterable[RunRow]) -> tuple[tuple[RunRow, ...], tuple[ArtifactR
     return tuple(run for run, _ in first.values()), tuple(trace for _, trace in first.values())
 
 
-def _as_it_is(job: Job, keys: Keys, artifact: ArtifactRow, form: Format) -> list[ExportFile]:
-    data = job.read(artifact)
+def _as_it_is(job: Job, keys: Keys, artifact: ArtifactRow, exporter: Exporter) -> list[ExportFile]:
+    data, form = job.read(artifact), exporter.format
     if hashlib.sha256(data).hexdigest() != artifact.digest:
         raise FileChanged(
             f"The stored file of “{artifact.name}” is not the one that was signed.", "Its digest differs.", "Restore it from a backup."
@@ -111,20 +123,36 @@ def _as_it_is(job: Job, keys: Keys, artifact: ArtifactRow, form: Format) -> list
         record = job.store.record_for_artifact(artifact.id).envelope
     except NotFound:  # produced while nothing was signing: then its first export is what gets the record
         record = _record(job, keys, name, data, form, ())
+    if exporter.credentials:
+        return _credentialed(job, keys, name, data, record, form, _materials(job))
     return _files(name, data, form, record)
 
 
-def _derived(job: Job, keys: Keys, data: bytes, form: Format) -> list[ExportFile]:
+def _derived(job: Job, keys: Keys, data: bytes, exporter: Exporter) -> list[ExportFile]:
+    form, materials = exporter.format, _materials(job)
     name = _name(job, form, hashlib.sha256(data).hexdigest())
-    materials = _materials(job)
+    if exporter.credentials:
+        return _credentialed(job, keys, name, data, _record(job, keys, name, data, form, materials), form, materials)
     if form.media_type in _CARRIES_RECORD:
         inside = _record(job, keys, name, data, form, materials)
-        bare = Material(
-            name="this file without the record inside", digest=hashlib.sha256(data).hexdigest(), record=hashlib.sha256(inside).hexdigest()
-        )
+        materials = (*materials, _bare(data, inside))
         data = embed(data, inside)
-        materials = (*materials, bare)
     return _files(name, data, form, _record(job, keys, name, data, form, materials))
+
+
+def _credentialed(
+    job: Job, keys: Keys, name: str, data: bytes, record: bytes, form: Format, materials: tuple[Material, ...]
+) -> list[ExportFile]:  # fmt: skip
+    """With content credentials that name `record`, which covers the file without them."""
+    digest = hashlib.sha256(record).hexdigest()
+    signed = add_credentials(data, form.media_type, name.removeprefix(_title(job)), digest, keys)
+    return _files(name, signed, form, _record(job, keys, name, signed, form, (*materials, _bare(data, record))))
+
+
+def _bare(data: bytes, record: bytes) -> Material:
+    return Material(
+        name="this file without what was put inside", digest=hashlib.sha256(data).hexdigest(), record=hashlib.sha256(record).hexdigest()
+    )
 
 
 def _record(job: Job, keys: Keys, name: str, data: bytes, form: Format, materials: tuple[Material, ...]) -> bytes:
@@ -145,7 +173,7 @@ def _record_digest(store: Store, artifact: ArtifactRow) -> str:
 
 
 def _name(job: Job, form: Format, digest: str) -> str:
-    part = form.key.rpartition(".")[0]
+    part = "crate" if form.key == CRATE.format.key else form.key.rpartition(".")[0]
     if job.comparison is not None:
         what = "-".join(filter(None, ("sweep" if job.comparison.kind == "sweep" else "comparison", part)))
         return _title(job) + file_name(None, what, digest, form.extension)

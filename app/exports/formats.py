@@ -3,9 +3,10 @@
 It deliberately decides nothing about names and signatures: `exporting` does.
 """
 
-from app.exports import comparison, sweep, text, trace
+from app.exports import comparison, crate, sweep, text, trace
 from app.exports.naming import extension_of
 from app.exports.values import Draw, Exporter, Format
+from app.provenance.credentials import SIGNABLE
 from storage.values import ArtifactRow
 
 _CSV, _JSON, _MARKDOWN, _SVG, _PNG = "text/csv", "application/json", "text/markdown", "image/svg+xml", "image/png"
@@ -48,7 +49,20 @@ EXPORTERS: dict[str, tuple[Exporter, ...]] = {
 }
 
 
+CRATE = _entry("crate", "Outputs, records and description (RO-Crate)", "application/zip", crate.crate)
+_WITH_CREDENTIALS = "+c2pa"
+
+
 def exporters_of(artifact: ArtifactRow) -> tuple[Exporter, ...]:
     """The exporters of an artifact; one of a kind not listed is exported as it is."""
     known = EXPORTERS.get(artifact.kind)
     return known or (_entry(artifact.name, artifact.name, artifact.media_type, None),)
+
+
+def with_credentials(exporter: Exporter) -> Exporter | None:
+    """The same export with content credentials inside, None if the format cannot carry them."""
+    form = exporter.format
+    if form.media_type not in SIGNABLE:
+        return None
+    renamed = form.model_copy(update={"key": form.key + _WITH_CREDENTIALS, "label": f"{form.label}, with content credentials (C2PA)"})
+    return Exporter(renamed, exporter.draw, credentials=True)

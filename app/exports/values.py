@@ -58,7 +58,11 @@ Draw = Callable[[Job], bytes]
 
 @dataclass(frozen=True)
 class Exporter:
-    """A format and how it is made. `draw` None: the artifact's own bytes, under its own record."""
+    """A format and how it is made. `draw` None: the artifact's own bytes, under its own record.
+
+    `credentials`: with content credentials (C2PA) inside instead of the studio's own record.
+    """
 
     format: Format
     draw: Draw | None
+    credentials: bool = False

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.provenance.credentials import Credentials
 from app.provenance.envelope import Opened, Verdict
 from app.provenance.keys import SHORT
 
@@ -84,6 +85,8 @@ class VerifyReport(BaseModel):
     chain: str = ""
     """Its place in this studio's log, in words; empty without a log."""
     statement: dict[str, Any] | None = None
+    credentials: Credentials | None = None
+    """Content credentials (C2PA) inside the file; a second opinion, not part of the verdict."""
     artifact: str = ""
     """Id of the stored artifact this file is, if the studio has it."""
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+from app.provenance.credentials import read_credentials
 from app.provenance.embed import carries, extract
 from app.provenance.envelope import Opened, Refusal, Verdict, open_envelope
 from app.provenance.keys import Keys
@@ -55,8 +56,11 @@ def verify_bytes(data: bytes, name: str, sidecar: bytes | None, keys: Keys, stor
     digest = hashlib.sha256(data).hexdigest()
     kept = store.find_digest(digest) if store is not None else ()
     return report.model_copy(
-        update={"name": name, "bytes": len(data), "digest_now": digest, "artifact": kept[0].id if kept else report.artifact}
-    )
+        update={
+            "name": name, "bytes": len(data), "digest_now": digest, "artifact": kept[0].id if kept else report.artifact,
+            "credentials": read_credentials(data, keys),
+        }
+    )  # fmt: skip
 
 
 def _against_a_record(data: bytes, sidecar: bytes | None, keys: Keys, store: Archive | None) -> VerifyReport:

@@ -8,6 +8,7 @@ import json
 import re
 import secrets
 import xml.etree.ElementTree as ElementTree
+import zipfile
 
 import pytest
 from hypothesis import given
@@ -155,7 +156,10 @@ def table(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-RUN_FORMATS = ("txt", "md", "json", "csv", "trace.json", "trace.csv", "timeline.svg", "timeline.png")
+RUN_FORMATS = (
+    "txt", "md", "json", "csv", "trace.json", "trace.csv", "timeline.svg", "timeline.png", "timeline.svg+c2pa", "timeline.png+c2pa",
+    "crate",
+)  # fmt: skip
 
 
 def test_every_format_of_every_target_verifies_here_and_elsewhere(studio, tmp_path):
@@ -171,6 +175,7 @@ def test_every_format_of_every_target_verifies_here_and_elsewhere(studio, tmp_pa
             there = verify_bytes(file.data, file.name, beside.data, elsewhere)
             assert (there.verdict, there.method) == ("signed by another key", here.method) and here.settings
             assert not verify_bytes(file.data + b" ", file.name, beside.data, studio.keys).valid
+            assert (here.credentials is not None) == form.key.endswith("+c2pa")
     assert check_chain(studio.store, studio.keys).holds
 
 
@@ -180,6 +185,34 @@ def test_pictures_and_json_carry_their_record_inside(studio):
         file = studio.export(run, key)[0]
         report = verify_bytes(file.data, file.name, None, studio.keys)
         assert (report.verdict, report.found, report.settings) == ("signed here", "inside the file", run.settings)
+
+
+def test_content_credentials_are_intact_and_name_the_record_of_the_bare_picture(studio):
+    run = studio.run()
+    file, beside = studio.export(run, "timeline.png+c2pa")
+    found = verify_bytes(file.data, file.name, beside.data, studio.keys).credentials
+    assert found is not None and found.intact and found.here and "not on a public trust list" in found.sentence
+    predicate = json.loads(base64.b64decode(json.loads(beside.data)["payload"]))["predicate"]
+    assert found.record in predicate["parents"]
+    assert Image.open(io.BytesIO(file.data)).size[0] > 700
+
+
+def test_a_crate_holds_every_output_with_a_record_that_verifies(studio):
+    comparison = studio.comparison()
+    archive = zipfile.ZipFile(io.BytesIO(studio.export(comparison, "crate")[0].data))
+    names = set(archive.namelist()) - {"ro-crate-metadata.json"}
+    outputs = {name for name in names if not name.endswith(SIDECAR)}
+    assert len(outputs) == 2 * 2 * 2 and names == outputs | {name + SIDECAR for name in outputs}  # repeats, panes, artifacts; no warm-up
+    for name in outputs:
+        assert verify_bytes(archive.read(name), name, archive.read(name + SIDECAR), studio.keys, studio.store).verdict == "signed here"
+    graph = {entity["@id"]: entity for entity in json.loads(archive.read("ro-crate-metadata.json"))["@graph"]}
+    actions = [entity for entity in graph.values() if entity["@type"] == "CreateAction"]
+    assert len(actions) == 4
+    for action in actions:
+        assert graph[action["instrument"]["@id"]]["name"] in ("Autoregressive", "D2F")
+        values = {graph[item["@id"]]["name"]: graph[item["@id"]]["value"] for item in action["object"]}
+        assert values["input/prompt"] == PROMPT and values["seed"] == 1729
+        assert {item["@id"] for item in action["result"]} <= outputs
 
 
 def test_a_file_taken_as_it_is_has_the_artifacts_own_record(studio):

@@ -21,7 +21,8 @@ ENVIRONMENT = {
 }  # fmt: skip
 PRIVATE = [
     f"{HOME}/models/llada", f"{HOME}", USER, HOST, "quimby-laptop", "hf_QuimbyQuimbyQuimby1234", "wJalrXUtnFEMIK7MDENGbPx",
-    "correct horse battery", "c00kie-c00kie-c00kie", "/Users/lovelace/Desktop", "C:\\Users\\lovelace\\Desktop", "ghp_abcdefghijklmnop1234567890",
+    "correct horse battery", "c00kie-c00kie-c00kie", "/Users/lovelace/Desktop", "C:\\Users\\lovelace\\Desktop",
+    "ghp_abcdefghijklmnop1234567890",
     "sk-proj-abcdefghijklmnop", "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeK",
 ]  # fmt: skip
 TELLTALES = [
