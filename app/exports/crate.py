@@ -1,6 +1,8 @@
 """Runs as an RO-Crate: every output of the target with its own record inside one archive.
 
-It deliberately repeats no output: equal files of two runs have different names, because their records differ.
+The archive itself is laid out by `app.provenance.crate`; here its files get their names and their records.
+
+It deliberately leaves out warm-ups, and outputs that have no record.
 """
 
 import hashlib

@@ -1,5 +1,7 @@
 """How exports speak of a run: its settings with labels, its metrics with units, its footer line.
 
+Labels, units and defaults come from the method's card, so exports and page use the same words.
+
 It deliberately works for a method that is no longer installed: then names stand in for labels.
 """
 

@@ -1,5 +1,7 @@
 """The table of formats: kind of artifact (or of comparison) -> format -> exporter.
 
+A new kind is a new entry. Formats that can carry content credentials (C2PA) are offered a second time with them.
+
 It deliberately decides nothing about names and signatures: `exporting` does.
 """
 

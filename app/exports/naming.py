@@ -1,5 +1,7 @@
 """Names of exported files: ASCII, safe on every system, and meaningful: title, pane, method, and a short digest.
 
+The digest is that of the file without a record inside, so equal content has an equal name; extensions follow the media type.
+
 It deliberately never contains a path separator, a leading dot, a space or a reserved device name.
 """
 

@@ -1,5 +1,7 @@
 """A text with what made it: as Markdown, as JSON with its trace, and its measures as a table.
 
+Markdown follows CommonMark 0.31, with tables as GitHub extends it; JSON is RFC 8259, laid out by `app.provenance.embed`.
+
 It deliberately marks the model's text as such and escapes nothing in it: it stands in a fence longer than any inside.
 """
 

@@ -1,4 +1,6 @@
-"""What goes in and out of an export.
+"""What goes in and out of an export: formats, files, and what an exporter may use.
+
+An exporter is a function from a Job to the file's bytes; `app.exports.formats` lists them by kind.
 
 It deliberately holds no behaviour.
 """

@@ -1,4 +1,6 @@
-"""SVG to PNG at a chosen resolution (resvg), with the resolution written into the file so that it prints at its size.
+"""SVG to PNG at a chosen resolution, with the resolution written into the file so that it prints at its size.
+
+Rendering is resvg's; the resolution is a pHYs chunk (PNG, third edition, 11.3.4.3).
 
 It deliberately renders only what this package drew: no system fonts, no files, no network.
 """
@@ -13,7 +15,7 @@ from app.plots.fonts import font_folder
 SCREEN_DPI = 96
 _INCH = 0.0254
 _HEADER_END = 33
-"""Signature and IHDR chunk; pHYs (PNG, third edition, 11.3.4.3) must stand before the image data."""
+"""Signature and IHDR chunk; pHYs must stand before the image data."""
 
 
 def rasterise(svg: str, dpi: int = 192) -> bytes:

@@ -1,5 +1,7 @@
 """Numbers to pixels, round ticks, and how numbers and units are written.
 
+Ticks step by 1, 2, 2.5 or 5 times a power of ten; bytes are written in decimal multiples (ISO 80000-13).
+
 It deliberately has linear scales only: every axis drawn here is a count, a share, a time or a speed over a small range.
 """
 

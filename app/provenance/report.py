@@ -1,5 +1,7 @@
 """What a verification says, in words: the verdict, what the signature covers, and what it does not prove.
 
+Facts are read from the statement of `app.provenance.statement` (in-toto Statement v1); a foreign record may lack any of them.
+
 It deliberately never says "genuine" or "trusted": a local key proves that one installation made file and record, no more.
 """
 
