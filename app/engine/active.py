@@ -39,6 +39,8 @@ class Shop:
     spawn: Spawn
     logs: RunLogs
     finished: Callable[[RunRow], None]
+    engine: str = "local"
+    """What records call the engine."""
     claiming: threading.Lock = field(default_factory=threading.Lock)
 
 

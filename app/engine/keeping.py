@@ -29,8 +29,8 @@ HOLD_SECONDS = 0.01
 class Keeper:
     """Keeps what one run yields. Used by one thread."""
 
-    def __init__(self, store: Store, run: RunRow, sign: Sign | None, log: RunLog) -> None:
-        self._store, self._run, self._sign, self._log = store, run, sign, log
+    def __init__(self, store: Store, run: RunRow, sign: Sign | None, log: RunLog, engine: str = "local") -> None:
+        self._store, self._run, self._sign, self._log, self._engine = store, run, sign, log, engine
         self._metrics: dict[str, MetricRow] = {}
         self._notes: list[dict[str, Any]] = []
         self._preview: dict[str, Any] | None = None
@@ -45,7 +45,7 @@ class Keeper:
     def loaded(self, message: Message) -> None:
         """The worker has the model: keep where and with which files the run runs."""
         self._load_seconds = message["load_seconds"]
-        environment = {**message["environment"], "engine": message.get("engine", "local")}
+        environment = {**message["environment"], "engine": self._engine}
         self._run = self._run.model_copy(update={"environment": environment, "checkpoint_digests": message["digests"]})
         self._store.set_environment(self._run.id, environment, message["digests"])
 

@@ -130,7 +130,7 @@ class Lane(threading.Thread):
             run = self._shop.store.claim(self._takes)
             if run is None:
                 return None
-            keeper = Keeper(self._shop.store, run, self._shop.sign, self._shop.logs.begin(run.id))
+            keeper = Keeper(self._shop.store, run, self._shop.sign, self._shop.logs.begin(run.id), self._shop.engine)
             with self._lock:
                 self._active = Active(run, keeper)
             return run

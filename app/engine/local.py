@@ -54,6 +54,7 @@ class LocalEngine:
         devices: tuple[DeviceInfo, ...] | None = None,
     ) -> None:
         self._store, self._registry, self._data = store, registry, data.resolve()
+        self._kind = "local"
         self._assets, self._finish, self._sign = (assets or ASSETS).resolve(), finish, sign
         self._options = options or EngineOptions()
         self._devices = Devices(devices or probe(), self._options.device)
@@ -153,6 +154,7 @@ class LocalEngine:
             spawn=self._spawn,
             logs=self._logs,
             finished=self._finished,
+            engine=self._kind,
             claiming=self._claiming,
         )
 

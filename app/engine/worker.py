@@ -12,6 +12,7 @@ import faulthandler
 import logging
 import os
 import queue
+import shutil
 import sys
 import threading
 import time
@@ -150,7 +151,9 @@ class Worker:
     def _run(self, job: Job) -> None:
         clock = _Clock()
         self._outbox.begin(job.run)
+        job.scratch.mkdir(parents=True, exist_ok=True)
         state, fault, peak, unforeseen = self._attempt(job, clock)
+        shutil.rmtree(job.scratch, ignore_errors=True)
         self._report(
             {
                 "type": "ended",
