@@ -109,6 +109,8 @@ def _statement(
 def describe_run(run: RunRow, promise: Promise, scrub: Scrubber) -> dict[str, Any]:
     """A run in the form records take it: everything a replay needs, nothing about who asked for it."""
     environment = {name: run.environment[name] for name in _ENVIRONMENT if name in run.environment}
+    if "engine" in environment:
+        environment["engine"] = str(environment["engine"]).partition(":")[0]  # a cluster's address names its host
     seconds = (datetime.now(UTC) - _aware(run.started)).total_seconds() if run.started and not run.finished else None
     return {
         "run": run.id,

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ElementTree
 import zipfile
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -248,6 +248,7 @@ def test_markdown_keeps_the_models_text_inside_its_fence(studio):
         assert line in text
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="`a\n", max_size=40))
 def test_nothing_inside_a_fence_can_close_it(text):
     bars = fence(text).partition("text")[0]
@@ -270,6 +271,7 @@ def test_the_table_of_tokens_has_one_line_a_token_in_order(studio):
     }  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.text(max_size=20))
 def test_no_cell_of_text_is_run_by_a_spreadsheet(text):
     cell = next(csv.reader(io.StringIO(csv_bytes((text,), ()).decode("utf-8", "surrogatepass"), newline="")), [""])
@@ -372,6 +374,7 @@ def test_a_run_of_a_method_that_was_removed_still_exports(studio):
     assert verify_bytes(file.data, "x", beside.data, studio.keys).determinism == "none"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60), st.sampled_from([None, "A", "..", "con"]))
 def test_names_are_safe_on_every_system(title, pane):
     name = title_part(title) + file_name(pane, "d2f", hashlib.sha256(title.encode("utf-8", "replace")).hexdigest(), "svg")

@@ -7,7 +7,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -45,6 +45,7 @@ def texts(picture: str) -> list[str]:
     return [node.text or "" for node in ElementTree.fromstring(picture).iter(f"{SVG}text")]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_gives_well_formed_svg_with_nothing_that_runs(text):
     drawing = Drawing(100, 50, LIGHT, text, text)
@@ -64,6 +65,7 @@ def test_every_picture_has_a_title_a_description_and_only_shapes():
         assert "IBM Plex Sans" in root.get("font-family", "")
 
 
+@settings(deadline=None)
 @given(st.floats(-1e9, 1e9), st.floats(0, 1e9), st.integers(3, 9))
 def test_ticks_are_evenly_spaced_and_enclose_the_data(low, span, about):
     found = ticks(low, low + span, about)
@@ -92,6 +94,7 @@ def test_numbers_are_written_as_people_read_them(value, unit, of, shown):
     assert with_unit(value, unit, of) == shown
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32))
 def test_a_short_number_keeps_at_least_two_digits(value):
     again = float(short(value).replace("\u2009", ""))

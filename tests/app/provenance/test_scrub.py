@@ -96,6 +96,7 @@ def test_a_record_of_a_private_machine_leaks_nothing(private_machine, store, key
         title=everything, owner=USER, checkpoint=f"folder of {USER}",
     )  # fmt: skip
     environment = {"device": f"CPU of {HOST}", "packages": {"torch": "2.13.0"}, "code": {"version": HOME}, "cwd": HOME, "env": ENVIRONMENT}
+    environment["engine"] = "ray://cluster.quimby.example:10001"
     store.set_environment(run.id, environment, {f"base{HOME}/m.safetensors": "a" * 64})
     fault = Fault(kind="X", what=everything, why=everything).model_dump(mode="json")
     failed = store.finish(run.id, RunState.FAILED, fault=fault, notes=({"level": "warning", "text": everything},))
@@ -106,4 +107,4 @@ def test_a_record_of_a_private_machine_leaks_nothing(private_machine, store, key
     predicate = json.loads(payload)["predicate"]
     assert predicate["inputs"]["digests"].keys() == {"prompt"} and predicate["inputs"]["values"] == {"held_out": 0}
     assert predicate["settings"]["digests"].keys() == {"note"} and predicate["settings"]["values"] == {"cache": True}
-    assert predicate["environment"].keys() == {"device", "packages", "code"}
+    assert predicate["environment"].keys() == {"device", "packages", "code", "engine"} and predicate["environment"]["engine"] == "ray"
