@@ -5,18 +5,25 @@ The archive itself is laid out by `app.provenance.crate`; here its files get the
 It deliberately leaves out warm-ups, and outputs that have no record.
 """
 
+from __future__ import annotations
+
 import hashlib
+from typing import TYPE_CHECKING
 
 from app.exports.naming import extension_of, file_name
 from app.exports.values import Job
-from app.provenance.crate import CrateFile, CrateRun, crate_bytes
 from app.provenance.verify import SIDECAR
 from storage.errors import NotFound
 from storage.values import ArtifactRow, RunRow
 
+if TYPE_CHECKING:
+    from app.provenance.crate import CrateFile
+
 
 def crate(job: Job) -> bytes:
     """The archive. Warm-ups are left out."""
+    from app.provenance.crate import CrateRun, crate_bytes  # its library takes a quarter of a second to load
+
     runs = [CrateRun(run, _files(job, run)) for run in job.runs if run.state.final and run.purpose != "warmup"]
     title = job.comparison.title if job.comparison else job.runs[0].title
     return crate_bytes(title or "Diptych runs", runs)
@@ -32,6 +39,8 @@ def _file(job: Job, run: RunRow, artifact: ArtifactRow) -> CrateFile | None:
         record = job.store.record_for_artifact(artifact.id).envelope
     except NotFound:
         return None
+    from app.provenance.crate import CrateFile
+
     data = job.read(artifact)
     what = f"{run.method}-{artifact.name}-{run.id[:8]}"
     name = file_name(run.pane, what, artifact.digest, extension_of(artifact.media_type))
