@@ -77,7 +77,10 @@ class ArtifactFiles:
             return False
 
     def add(self, data: bytes) -> str:
-        """Keep these bytes and return their digest. Returns only when file and name are on the device."""
+        """Keep these bytes and return their digest. Returns only when file and name are on the device.
+
+        A sweep may take the unfinished file away; then there is none, as `holds` tells whoever has the write lock.
+        """
         digest = hashlib.sha256(data).hexdigest()
         target = self.path(digest)
         try:
@@ -85,6 +88,8 @@ class ArtifactFiles:
             if not self.holds(digest, len(data)):
                 self._write(target, data)
             self._operations.sync_folder(target.parent)
+        except FileNotFoundError:
+            _log.debug("an unfinished file was swept away")
         except OSError as error:
             raise from_system(error, "writing an artifact") from error
         return digest
@@ -110,6 +115,10 @@ class ArtifactFiles:
         for path in self.folder.glob("[0-9a-f][0-9a-f]/*"):
             if _DIGEST.fullmatch(path.name):
                 yield path.name
+
+    def is_whole(self, digest: str) -> bool:
+        """Are the file's bytes those of its name?"""
+        return hashlib.sha256(self.read(digest)).hexdigest() == digest
 
     def unfinished(self) -> tuple[Path, ...]:
         """Files whose writing was never completed."""

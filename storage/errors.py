@@ -96,7 +96,8 @@ def from_driver(error: Exception) -> StoreError:
 
 def _from_sqlite(error: sqlite3.Error) -> StoreError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
+    # The index of the log is a file that grows by whole pages and is never synced: only a full disk stops it.
+    if code == sqlite3.SQLITE_FULL or getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHMSIZE:
         return Full("No space is left for the database.")
     if isinstance(error, sqlite3.IntegrityError):
         return Conflict(f"The database refused the row: {error}.")

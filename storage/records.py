@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from storage.core import checked_id, sequence_of
-from storage.errors import NotFound, StoreError
+from storage.errors import CHECK_DISK, NotFound, StoreError, Unavailable
 from storage.rows import fetch, load_artifacts, load_records
 from storage.schema import artifacts, records, runs
 from storage.sweeping import Sweeping
@@ -58,9 +58,9 @@ class Records(Sweeping):
 
         def work(connection: Connection) -> ArtifactRow:
             sequence = sequence_of(connection, run_id)
-            # Files are removed only under the write lock. If another run's deletion took this one a moment ago, write it again.
-            if not self._files.holds(digest, len(data)):
-                self._files.add(data)
+            # Files are removed only under the write lock. If a sweep or a deletion took this one a moment ago, write it again.
+            if not self._files.holds(digest, len(data)) and self._files.add(data) and not self._files.holds(digest, len(data)):
+                raise Unavailable("An artifact's file vanished while it was written.", CHECK_DISK)
             record = None if sign is None else _next_number(connection)
             row = ArtifactRow(**values, record=record)
             connection.execute(insert(artifacts).values(**row.model_dump()))
