@@ -28,6 +28,8 @@ from tests.ui_views.traces import PUMP_LEFT, PUMP_RIGHT, in_blocks, long_text, o
 from ui.views.thumbnails import compact
 
 COLORS = ("base", "s1", "s2", "s3")
+PARTING = words(PUMP_LEFT).index(" is")
+"""Where the two texts of the mock part."""
 NOW = datetime(2026, 1, 5, 14, 32, tzinfo=UTC)
 TITLES = {"autoregressive": "Autoregressive", "d2f": "D2F", "fast_dllm": "Fast-dLLM", "masked_diffusion": "Vanilla diffusion"}
 
@@ -44,8 +46,8 @@ def scene(name: str) -> dict[str, Any]:
 def pair() -> dict[str, Any]:
     """The mock's own example: one text decoded both ways."""
     left, right = one_by_one(words(PUMP_LEFT)), in_blocks(words(PUMP_RIGHT))
-    difference = FirstDifference(unit="token", index=10, baseline=" is", other=" equals")
-    said = PairVerdict(kind="different", promised=False, sentence="First difference at token 11.", difference=difference)
+    difference = FirstDifference(unit="token", index=PARTING, baseline=" is", other=" equals")
+    said = PairVerdict(kind="different", promised=False, sentence=f"First difference at token {PARTING + 1}.", difference=difference)
     return {"panes": [_pane("A", left), _pane("B", right)], "summary": _summary([("autoregressive", left), ("d2f", right)], {"B": said}, 5)}
 
 
@@ -70,8 +72,8 @@ def kept() -> dict[str, Any]:
 def broken() -> dict[str, Any]:
     """Equality was promised and not kept."""
     left, right = in_blocks(words(PUMP_LEFT)), in_blocks(words(PUMP_RIGHT), seed=9)
-    difference = FirstDifference(unit="token", index=10, baseline=" is", other=" equals")
-    said = PairVerdict(kind="broken", promised=True, sentence="First difference at token 11.", difference=difference)
+    difference = FirstDifference(unit="token", index=PARTING, baseline=" is", other=" equals")
+    said = PairVerdict(kind="broken", promised=True, sentence=f"First difference at token {PARTING + 1}.", difference=difference)
     row = SettingRow(field="kv_cache", label="Key-value cache", group="caching", values={"A": True, "B": False})
     return {"panes": [_pane("A", left), _pane("B", right)], "summary": _summary([("d2f", left), ("d2f", right)], {"B": said}, 3, (row,))}
 
@@ -79,7 +81,7 @@ def broken() -> dict[str, Any]:
 def three() -> dict[str, Any]:
     """A baseline and two challengers."""
     traces = [("autoregressive", one_by_one(words(PUMP_LEFT))), ("d2f", in_blocks(words(PUMP_RIGHT))), ("fast_dllm", in_blocks(words(PUMP_LEFT), peak=3, seed=4))]
-    difference = FirstDifference(unit="token", index=10, baseline=" is", other=" equals")
+    difference = FirstDifference(unit="token", index=PARTING, baseline=" is", other=" equals")
     verdicts = {
         "B": PairVerdict(kind="different", promised=False, sentence="", difference=difference),
         "C": PairVerdict(kind="equal", promised=False, sentence="Equal: 64 of 64 tokens. Nothing promised it."),

@@ -7,8 +7,9 @@ Deliberately absent: anything of the studio itself.
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 from threading import Thread
 from urllib.parse import parse_qs, urlsplit
@@ -17,14 +18,14 @@ from tests.ui_views.scenes import scene, thumbs
 
 WEB = Path(__file__).parents[2] / "ui" / "web"
 HARNESS = Path(__file__).parent / "harness"
+FONTS = Path(str(files("gradio"))) / "templates" / "frontend"
+ROOTS = (("/studio/static/", WEB), ("/static/", FONTS / "static"), ("/harness/", HARNESS))
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".json": "application/json", ".woff2": "font/woff2"}
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers GET only; `extra` folders are looked into after the tree's own."""
-
-    extra: tuple[Path, ...] = ()
+    """Answers GET only."""
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
@@ -37,14 +38,12 @@ class Handler(BaseHTTPRequestHandler):
             self._send_file(parts.path)
 
     def _send_file(self, path: str) -> None:
-        below = path.removeprefix("/studio/static/").removeprefix("/harness/").lstrip("/") or "index.html"
-        roots = (HARNESS,) if path.startswith("/harness/") else (WEB, *self.extra)
-        for root in roots:
-            found = (root / below).resolve()
-            if found.is_relative_to(root.resolve()) and found.is_file():
-                self._send(found.read_bytes(), found.suffix)
-                return
-        self.send_error(404)
+        prefix, root = next(((prefix, root) for prefix, root in ROOTS if path.startswith(prefix)), ("/", HARNESS))
+        found = (root / (path.removeprefix(prefix) or "index.html")).resolve()
+        if found.is_relative_to(root.resolve()) and found.is_file():
+            self._send(found.read_bytes(), found.suffix)
+        else:
+            self.send_error(404)
 
     def _send(self, body: bytes, suffix: str) -> None:
         self.send_response(200)
@@ -53,17 +52,17 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        with suppress(ConnectionError):  # a page closed while it loads
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Requests are not logged."""
 
 
 @contextmanager
-def serving(*extra: Path) -> Iterator[str]:
+def serving() -> Iterator[str]:
     """The harness on a free loopback port, as long as the block runs."""
-    handler = type("Serving", (Handler,), {"extra": extra})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

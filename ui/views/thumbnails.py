@@ -10,7 +10,7 @@ from typing import Any, Final
 
 SHADES: Final = 7
 _LETTERS: Final = 330
-"""About what fits the picture."""
+"""About what fits the picture; of a longer text every second, third … token stands for its neighbours."""
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -43,14 +43,10 @@ def _tokens(trace: dict[str, Any]) -> tuple[list[tuple[str, int]], int]:
 
 
 def _of_tokens(tokens: list[tuple[str, int]], total: int) -> dict[str, str] | None:
-    widths: list[str] = []
-    shades: list[str] = []
-    letters = 0
-    for text, committed_in in tokens:
-        if letters > _LETTERS:
-            break
-        width = min(len(_DIGITS) - 1, max(1, len(text)))
-        letters += width
-        widths.append(_DIGITS[width])
-        shades.append(str(shade(committed_in, total)) if committed_in else "0")
-    return {"widths": "".join(widths), "shades": "".join(shades)} if widths else None
+    letters = sum(max(1, len(text)) for text, _ in tokens)
+    kept = tokens[:: max(1, -(-letters // _LETTERS))]
+    if not kept:
+        return None
+    widths = "".join(_DIGITS[min(len(_DIGITS) - 1, max(1, len(text)))] for text, _ in kept)
+    shades = "".join(str(shade(committed_in, total)) if committed_in else "0" for _, committed_in in kept)
+    return {"widths": widths, "shades": shades}

@@ -19,31 +19,28 @@ const panes = new Map();
 
 function paneBox(pane, side, bench) {
   const el = h("div", { class: "dp-view", "data-pane": pane.info.pane, "data-kind": "text" });
-  const key = h("span", { class: `key ${{ s1: "b", s2: "c" }[pane.info.color] ?? ""}` }, pane.info.pane);
-  const box = h("article", { class: side, "aria-label": `Pane ${pane.info.pane}` }, h("div", { class: "ph" }, key, h("span", { class: "name" }, pane.info.title)), h("p", { class: "why" }, "pocket"), el);
-  panes.set(pane.info.pane, { el, info: { ...pane.info, bench, peers: () => [...panes.values()] }, ...pane, info: { ...pane.info, bench } });
-  return box;
+  const head = h("div", { class: "ph" }, h("span", { class: `key ${pane.info.color}` }, pane.info.pane), h("span", { class: "name" }, pane.info.title));
+  const info = { ...pane.info, bench, peers: () => [...panes.values()] };
+  panes.set(pane.info.pane, { ...pane, el, info });
+  return h("article", { class: `dp-pane at-${pane.info.pane} ${side}`, "aria-label": `Pane ${pane.info.pane}` }, head, h("p", { class: "why" }, "pocket"), h("div", { class: "dp-slot dp-out" }, el));
 }
 
 function benchOf(scene) {
   const bench = h("main", { class: "plate bench" });
-  const rows = [];
+  const row = h("section", { class: `dp-panes n${scene.panes.length}` });
   const hinges = [];
-  for (let index = 0; index < scene.panes.length; index += 2) {
-    const row = h("section", { class: "pair" }, paneBox(scene.panes[index], "l", bench));
-    const hinge = h("div", { class: "hinge" });
-    const pins = h("div", { class: "dp-hinge" });
-    hinge.append(pins);
-    row.append(hinge);
-    if (scene.panes[index + 1]) {
-      row.append(paneBox(scene.panes[index + 1], "r", bench));
-      hinges.push({ pane: scene.panes[index + 1].info.pane, el: pins });
+  scene.panes.forEach((pane, index) => {
+    if (index) {
+      const el = h("div", { class: "dp-hinge" });
+      hinges.push({ pane: pane.info.pane, el });
+      row.append(h("div", { class: `dp-slot dp-hingebox at-${pane.info.pane}` }, el));
     }
-    rows.push(row);
-  }
+    row.append(paneBox(pane, index ? "r" : "l", bench));
+  });
+  const rows = [row];
   const verdict = h("div", { class: "dp-verdict" });
   const ledger = h("div", { class: "dp-ledger" });
-  bench.append(...rows, h("div", { class: "dp-replay" }), verdict, h("div", { class: "head" }, h("h2", {}, "What it cost"), h("span", { class: "note" }, scene.summary?.protocol ?? "")), ledger);
+  bench.append(...rows, h("div", { class: "dp-slot" }, h("div", { class: "dp-replay" })), h("div", { class: "dp-slot" }, verdict), h("div", { class: "head" }, h("h2", {}, "What it cost"), h("span", { class: "note" }, scene.summary?.protocol ?? "")), ledger);
   root.append(bench);
   const looks = scene.panes.map((pane) => pane.info);
   const context = { panes: looks, onBaseline: () => {} };
@@ -79,8 +76,8 @@ if (scene.panes) {
   }
 }
 if (scene.sweep) {
-  const el = h("main", { class: "plate dp-sweep" });
-  root.append(el);
+  const el = h("div", { class: "dp-sweep" });
+  root.append(h("main", { class: "plate dp-slot" }, el));
   for (const name of ["dp:pick", "dp:open", "dp:use", "dp:retry"]) el.addEventListener(name, (event) => (api.last = { name, ...event.detail }));
   api.sweep = () => diptych.sweep(el, scene.comparison, scene.sweep, scene.watch);
   api.sweep();

@@ -9,8 +9,9 @@ import { h } from "../js/dom.js";
 import { firstDifference, partners } from "./align.js";
 import { say } from "./faithful.js";
 import { Replay } from "./replay.js";
-import { Timeline, savingWords } from "./timeline.js";
+import { Timeline, blocksPerRow, rowsOf, savingWords } from "./timeline.js";
 import { TokenCard, comparisons, sentence } from "./token_card.js";
+import { TokenMap } from "./token_map.js";
 import { TokenText, describe } from "./token_text.js";
 import { TraceModel } from "./trace.js";
 
@@ -41,10 +42,11 @@ export class TextPane {
     });
     this.timeline = new Timeline((pass) => bench.scrub(pass));
     this.card = new TokenCard();
+    this.map = new TokenMap(this.text);
     this.saving = h("p", { class: "cap saving" });
     this.model = this.fresh();
     this.hasTokens = false;
-    el.replaceChildren(h("div", { class: "dp-tokens" }, this.text.root, this.card.root), h("div", { class: "dp-passes" }, this.timeline.root, this.saving));
+    el.replaceChildren(h("div", { class: "dp-tokens" }, this.text.root, this.map.root, this.card.root), h("div", { class: "dp-passes" }, this.timeline.root, this.saving));
   }
 
   fresh() {
@@ -116,7 +118,11 @@ export class Bench {
     this.panes = this.panes.filter((pane) => pane.el.isConnected);
     const shown = this.panes.filter((pane) => pane.hasTokens);
     this.fitReplay(shown);
-    for (const pane of shown) pane.text.sync(pane.model, pane.passAt(this.moment));
+    for (const pane of shown) {
+      pane.text.sync(pane.model, pane.passAt(this.moment));
+      pane.map.sync(pane.model);
+    }
+    levelHeights(shown);
     this.drawTimelines(shown);
     this.markDifference(shown);
   }
@@ -124,10 +130,13 @@ export class Bench {
   drawTimelines(shown) {
     const blockSize = Math.max(0, ...shown.map((pane) => (pane.model.blockSize > 1 ? pane.model.blockSize : 0))) || 16;
     const layouts = shown.map((pane) => pane.model.blocks(blockSize));
+    const together = blocksPerRow(Math.max(1, ...layouts.map((blocks) => blocks.length)));
+    const rows = layouts.map((blocks) => rowsOf(blocks, together));
     const scale = {
       total: Math.max(1, ...shown.map((pane) => pane.model.totalPasses)),
-      rows: Math.max(1, ...layouts.map((blocks) => blocks.length)),
-      peakBlock: Math.max(1, ...layouts.flatMap((blocks) => blocks.map((block) => Math.max(0, ...block.counts.values())))),
+      together,
+      rows: Math.max(1, ...rows.map((each) => each.length)),
+      peakBlock: Math.max(1, ...rows.flatMap((each) => each.map((row) => Math.max(0, ...row.counts.values())))),
       peakPass: Math.max(1, ...shown.map((pane) => pane.model.widestPass)),
       mode: this.mode,
     };
@@ -268,6 +277,7 @@ export class Bench {
 
   follow(pane) {
     pane.card.hide();
+    for (const each of this.panes) each.map.follow();
     const top = pane.text.topPosition;
     const shift = pane.text.shiftOf(top);
     for (const other of this.panes) {
@@ -277,6 +287,19 @@ export class Bench {
     requestAnimationFrame(() => requestAnimationFrame(() => {
       this.leader = null;
     }));
+  }
+}
+
+/** Texts side by side take the same height, so that their timelines stand level. */
+function levelHeights(shown) {
+  const tops = new Map();
+  for (const pane of shown) {
+    const top = Math.round(pane.el.getBoundingClientRect().top);
+    tops.set(top, [...(tops.get(top) ?? []), pane]);
+  }
+  for (const row of tops.values()) {
+    const height = row.length > 1 ? Math.max(...row.map((pane) => pane.text.height)) : 0;
+    for (const pane of row) pane.text.level(height);
   }
 }
 

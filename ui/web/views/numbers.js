@@ -63,6 +63,13 @@ function placesFor(spread) {
   return Math.max(0, Math.min(4, -Math.floor(Math.log10(spread))));
 }
 
+/** A setting's value as it was typed: no zeros added, no digits dropped that matter. */
+export function setting(value) {
+  if (value === true) return "on";
+  if (value === false || value === null || value === undefined) return "off";
+  return typeof value === "number" ? String(Number(value.toPrecision(7))) : String(value);
+}
+
 /** "1 pass", "3 passes". */
 export function plural(count, one, many = `${one}s`) {
   return `${figure(count)} ${count === 1 ? one : many}`;

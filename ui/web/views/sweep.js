@@ -9,7 +9,7 @@
 import { h, replace, svg } from "../js/dom.js";
 import { seconds } from "../js/format.js";
 import { spoken } from "./faithful.js";
-import { figure, plural, quantity } from "./numbers.js";
+import { figure, plural, quantity, setting } from "./numbers.js";
 import { scatter } from "./scatter.js";
 import { axisName, cellLabel, cellWords, heatShade, isFinal, measures, metricOf, scoreText } from "./sweep_words.js";
 import { thumb } from "./thumb.js";
@@ -46,7 +46,7 @@ class Sweep {
     this.chart = svg("svg", { class: "chart dp-scatter", width: "100%" });
     this.select = h("select", { class: "sel", "aria-label": "Measure on the vertical axis", on: { change: () => this.choose(this.select.value) } });
     this.pickBox = h("div", { class: "pick", hidden: true });
-    this.result = h("div", { class: "verdict result", hidden: true });
+    this.result = h("div", { class: "result", hidden: true });
     this.wrong = h("section", { class: "wrong", hidden: true });
     this.buildFrame();
     new ResizeObserver(() => this.summary && this.drawChart()).observe(this.chart);
@@ -67,7 +67,7 @@ class Sweep {
       this.grid, this.keyLine()); // prettier-ignore
     const ring = svg("svg", { width: 16, height: 16, viewBox: "0 0 16 16", fill: "none", stroke: "currentColor", "stroke-width": 2 },
       svg("circle", { cx: 8, cy: 8, r: 5 }), svg("path", { d: "M8 0v4M8 12v4M0 8h4M12 8h4" })); // prettier-ignore
-    const hinge = h("div", { class: "hinge" }, h("span", { class: "pin on", role: "img", "aria-label": "The same cell on both sides", title: "The same cell on both sides" }, ring));
+    const hinge = h("div", { class: "dp-hinge" }, h("span", { class: "pin on", role: "img", "aria-label": "The same cell on both sides", title: "The same cell on both sides" }, ring));
     const right = h("article", { class: "r", "aria-label": "What the settings buy" },
       h("div", { class: "ph" }, h("span", { class: "name" }, "What it buys"), h("span", { class: "note" }, "each mark is one cell"), h("span", { class: "gap" }), this.select),
       this.chart, this.pickBox); // prettier-ignore
@@ -120,7 +120,7 @@ class Sweep {
   layGrid(columns, rows) {
     const wraps = rows.length === 1 && columns.length > 5;
     this.across = wraps ? 5 : columns.length;
-    const place = h("div", { class: `sw5 dp-cells${wraps ? " wraps" : ""}`, role: "group", "aria-label": "Cells of the sweep", style: { "--n": String(this.across) }, on: { keydown: (event) => this.walk(event) } });
+    const place = h("div", { class: `dp-cells${wraps ? " wraps" : ""}`, role: "group", "aria-label": "Cells of the sweep", style: { "--n": String(this.across) }, on: { keydown: (event) => this.walk(event) } });
     if (!wraps) place.append(h("span", {}), ...columns.map((value) => h("span", { class: "x" }, settingText(value))));
     rows.forEach((row) => {
       if (!wraps) place.append(h("span", { class: "y" }, row === null ? "" : settingText(row)));
@@ -297,7 +297,7 @@ class Sweep {
 }
 
 function settingText(value) {
-  return value === true ? "on" : value === false || value === null ? "off" : typeof value === "number" ? figure(value) : spoken(String(value), 18);
+  return spoken(setting(value), 18);
 }
 
 window.diptych ??= {};

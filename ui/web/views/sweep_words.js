@@ -5,7 +5,7 @@
  */
 
 import { spoken } from "./faithful.js";
-import { figure, quantity } from "./numbers.js";
+import { figure, quantity, setting } from "./numbers.js";
 import { SHADES } from "./trace.js";
 
 export function isFinal(state) {
@@ -30,7 +30,7 @@ export function measures(summary) {
 
 /** A cell's settings alone: "0.9" or "32, 0.9". */
 export function cellLabel(cell) {
-  return cell.values.map((value) => (typeof value === "number" ? figure(value) : value === true ? "on" : value === false || value === null ? "off" : spoken(String(value), 14))).join(", ");
+  return cell.values.map((value) => spoken(setting(value), 14)).join(", ");
 }
 
 /** "36/40" for a score, otherwise the value with its unit. */
@@ -42,7 +42,7 @@ export function scoreText(metric) {
 
 /** A cell in a sentence, for screen readers. */
 export function cellWords(cell, axes, list, name) {
-  const settings = axes.map((axis, index) => `${axisName(axis)} ${cell.values[index]}`).join(", ");
+  const settings = axes.map((axis, index) => `${axisName(axis)} ${spoken(setting(cell.values[index]), 18)}`).join(", ");
   const metric = metricOf(cell, name);
   const label = list.find((measure) => measure.name === name)?.label.toLowerCase() ?? name;
   if (cell.state === "done" && metric) return `${settings}, ${label} ${metric.sample_size ? `${figure(metric.value)} of ${metric.sample_size}` : scoreText(metric)}${cell.reused ? ", was there already" : ""}`;

@@ -30,7 +30,7 @@ function pair(thumbs) {
     thumb(leaf, each);
     return leaf;
   });
-  return h("span", { class: "dp-pair-thumb" }, leaves[0], h("span", { class: "hinge", "aria-hidden": "true" }), ...leaves.slice(1));
+  return h("span", { class: "dp-pair-thumb" }, leaves[0], h("span", { class: "dp-hinge", "aria-hidden": "true" }), ...leaves.slice(1));
 }
 
 /** @param {{widths: string, shades: string}} data */

@@ -17,9 +17,12 @@ const TOP = 3;
 const ROWS_HEIGHT = 126;
 const ROW = 23.5;
 const AXIS = 34;
+/** More blocks than this share rows. */
+const MOST_ROWS = 20;
+const THINNEST_BAR = 1.4;
 
 /**
- * @typedef {{total: number, rows: number, peakBlock: number, peakPass: number, mode: "blocks"|"passes"}} Scale  shared by all panes
+ * @typedef {{total: number, rows: number, together: number, peakBlock: number, peakPass: number, mode: "blocks"|"passes"}} Scale  shared by all panes
  * @typedef {{cursor: number|null, slowest: number, width: number, scale: Scale, blockSize: number}} Look
  */
 
@@ -28,6 +31,7 @@ export class Timeline {
   constructor(onScrub) {
     this.root = svg("svg", { class: "dp-timeline", role: "img" });
     this.cursor = svg("path", { class: "cursor" });
+    this.veil = svg("rect", { class: "veil", x: 0, y: 0, width: 0, height: 0 });
     this.onScrub = onScrub;
     this.scale = null;
     this.drawn = "";
@@ -75,12 +79,19 @@ export class Timeline {
     else drawPasses(this.root, model, look, x, this.bottom);
     drawAxis(this.root, model, look, x, this.bottom);
     drawSaving(this.root, model, look, x);
-    this.root.append(this.cursor);
+    this.root.append(this.veil, this.cursor);
   }
 
   moveCursor(pass) {
-    if (pass === null || !this.scale) this.cursor.removeAttribute("d");
-    else this.cursor.setAttribute("d", `M${scaleX(this.scale.total, this.width)(pass + 1)} 0V${this.bottom + 13}`);
+    this.veil.setAttribute("width", "0");
+    this.cursor.removeAttribute("d");
+    if (pass === null || !this.scale) return;
+    const x = scaleX(this.scale.total, this.width);
+    const at = x(pass + 1);
+    this.cursor.setAttribute("d", `M${at} 0V${this.bottom + 13}`);
+    this.veil.setAttribute("x", String(at));
+    this.veil.setAttribute("width", String(Math.max(0, x(this.scale.total + 1) + 2 - at)));
+    this.veil.setAttribute("height", String(this.bottom + 13));
   }
 }
 
@@ -90,13 +101,37 @@ function scaleX(total, width) {
   return (index) => Number((GUTTER + (index - 1) * step).toFixed(2));
 }
 
-export function rowHeight(rows) {
-  return rows * ROW <= ROWS_HEIGHT ? ROW : Math.max(2.5, ROWS_HEIGHT / Math.max(1, rows));
+function rowHeight(rows) {
+  return rows * ROW <= ROWS_HEIGHT ? ROW : ROWS_HEIGHT / Math.max(1, rows);
+}
+
+/**
+ * Blocks as rows of the picture: one a block, or several neighbours in one when there are many.
+ * @param {import("./trace.js").Block[]} blocks
+ * @param {number} together blocks in a row
+ */
+export function rowsOf(blocks, together) {
+  if (together <= 1) return blocks;
+  const rows = [];
+  for (let start = 0; start < blocks.length; start += together) {
+    const group = blocks.slice(start, start + together);
+    const counts = new Map();
+    for (const block of group) for (const [pass, count] of block.counts) counts.set(pass, (counts.get(pass) ?? 0) + count);
+    const done = group.every((block) => block.done !== null) ? Math.max(...group.map((block) => block.done)) : null;
+    const first = Math.min(...group.map((block) => block.first));
+    rows.push({ first, done, counts, spans: [] });
+  }
+  return rows;
+}
+
+/** How many blocks share a row when the longest pane has `most` of them. */
+export function blocksPerRow(most) {
+  return Math.ceil(most / MOST_ROWS);
 }
 
 function drawBlocks(root, model, look, x) {
   const { scale, blockSize } = look;
-  const blocks = model.blocks(blockSize);
+  const blocks = rowsOf(model.blocks(blockSize), scale.together);
   const row = rowHeight(scale.rows);
   const room = row > 12 ? row - 6 : row - Math.min(1, row * 0.2);
   const unit = room / Math.max(1, scale.peakBlock);
@@ -114,21 +149,40 @@ function drawBlocks(root, model, look, x) {
       if (span.state === "semi") open += band;
       else full += band;
     }
-    for (const [pass, count] of block.counts) {
-      bars[shade(pass, total)] += `M${x(pass)} ${base}V${base - count * unit}H${x(pass + 1) - gap(x)}V${base}z`;
+    for (const bar of runs(block.counts, total, gap(x) === 0)) {
+      bars[bar.shade] += `M${x(bar.from)} ${base}V${base - Math.max(THINNEST_BAR, bar.count * unit)}H${x(bar.to + 1) - gap(x)}V${base}z`;
     }
-    if (block.done !== null && scale.rows < 60) done += `M${x(block.done + 1)} ${base + (row > 12 ? 1 : 0)}v${-room - (row > 12 ? 2.5 : 0)}`;
-    if (labelled(index, row)) root.append(svg("text", { x: 0, y: base - Math.min(2, row / 4) }, `block ${index + 1}`));
+    if (block.done !== null) done += `M${x(block.done + 1)} ${base + (row > 12 ? 1 : 0)}v${-room - (row > 12 ? 2.5 : 0)}`;
+    if (labelled(index, row)) root.append(svg("text", { x: 0, y: base - Math.min(2, row / 4) }, blockName(index, scale.together)));
   });
   root.append(svg("path", { class: "r", d: lines }), svg("path", { class: "band semi", d: open }), svg("path", { class: "band", d: full }));
   appendBars(root, bars, x);
   root.append(svg("path", { class: "done", d: done }));
 }
 
+/**
+ * Bars of a row; equal neighbours become one where no gap would show between them.
+ * @param {Map<number, number>} counts tokens by pass, in the order of passes
+ */
+function runs(counts, total, merges) {
+  const bars = [];
+  let last = null;
+  for (const [pass, count] of counts) {
+    const tone = shade(pass, total);
+    if (merges && last && last.to === pass - 1 && last.count === count && last.shade === tone) last.to = pass;
+    else bars.push((last = { from: pass, to: pass, count, shade: tone }));
+  }
+  return bars;
+}
+
 /** While a block was open; methods that tell no states are open from the first to the last token. */
 function spansOf(block, model) {
   if (block.spans.length) return block.spans;
   return [{ from: block.first, to: block.done ?? model.lastPass, state: "full" }];
+}
+
+function blockName(index, together) {
+  return together <= 1 ? `block ${index + 1}` : `${index * together + 1} to ${(index + 1) * together}`;
 }
 
 function labelled(index, row) {
@@ -164,7 +218,7 @@ function drawPasses(root, model, look, x, bottom) {
     bars[shade(pass.index, model.totalPasses)] += `M${x(pass.index)} ${bottom - 2.5}v${-height}H${x(pass.index + 1) - gap(x)}v${height}z`;
   }
   appendBars(root, bars, x);
-  root.append(svg("text", { x: 0, y: TOP + 8 }, "tokens per pass"));
+  root.append(svg("text", { x: GUTTER, y: TOP + 8 }, "tokens per pass"));
   if (!model.lastPass) return;
   const mean = model.committedCount / model.lastPass;
   const y = bottom - 2.5 - mean * unit;

@@ -28,6 +28,8 @@ export class TokenText {
     this.cells = [];
     /** @type {string[]} what each cell shows now: compared instead of asking the page */
     this.shown = [];
+    /** @type {Set<number>} positions that end a line */
+    this.ends = new Set();
     this.marks = { df: -1, at: -1, partner: -1 };
     this.onPoint = onPoint;
     this.picked = -1;
@@ -40,6 +42,7 @@ export class TokenText {
     this.box.addEventListener("click", (event) => this.pick(this.positionOf(event.target) ?? -1, "pointer"));
     this.box.addEventListener("keydown", (event) => this.key(event));
     this.box.addEventListener("focusout", () => this.pick(-1, "keys"));
+    this.box.addEventListener("copy", (event) => copyExactly(event));
     this.box.addEventListener("scroll", onScroll, { passive: true });
   }
 
@@ -54,9 +57,11 @@ export class TokenText {
     const total = model.totalPasses;
     const sticks = !model.finished && this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight < STICKY;
     const grown = this.grow(whole);
+    this.broken = grown;
     const guess = model.finished ? 0 : meanLength(model);
     for (let position = 0; position < whole; position += 1) this.cell(position, model, pass, extent, total, guess);
-    this.flow.classList.toggle("caret", !model.finished && pass === null);
+    if (this.broken) this.paragraphs();
+    this.flow.classList.toggle("running", !model.finished && pass === null);
     if (sticks && grown) this.box.scrollTop = this.box.scrollHeight;
   }
 
@@ -69,34 +74,56 @@ export class TokenText {
       look = `p${shade(token.pass, total)}`;
       text = token.text;
     } else {
-      look = position < extent ? "mask" : "later";
-      text = position < extent ? dots(last, guess) : last?.text ?? "";
+      look = position >= extent ? "later" : last ? `mask veiled${/^\s/.test(last.text) ? " spaced" : ""}` : "mask";
+      text = last?.text ?? (position < extent ? dots(guess) : "");
     }
     const key = `${look} ${text}`;
     if (this.shown[position] === key) return;
     this.shown[position] = key;
     const cell = this.cells[position];
     if (text.includes("\n")) look += " line";
+    if (text.endsWith("\n") !== this.ends.has(position)) {
+      this.broken = true;
+      if (text.endsWith("\n")) this.ends.add(position);
+      else this.ends.delete(position);
+    }
     cell.className = this.withMarks(position, look);
     showText(cell, text);
   }
 
   /** Make cells for `count` positions, drop the rest. */
   grow(count) {
-    const grown = count > this.cells.length;
-    const fresh = [];
-    for (let position = this.cells.length; position < count; position += 1) {
+    const before = this.cells.length;
+    for (let position = before; position < count; position += 1) {
       const cell = h("i", {});
       cell.position = position;
       this.cells.push(cell);
-      fresh.push(cell);
     }
-    if (fresh.length) this.flow.append(...fresh);
     while (this.cells.length > count) {
+      this.ends.delete(this.cells.length - 1);
       this.cells.pop().remove();
       this.shown.pop();
     }
-    return grown;
+    return this.cells.length !== before;
+  }
+
+  /** Put the cells into one block a line of the text, so that a change lays out and paints its own line alone. */
+  paragraphs() {
+    let start = 0;
+    let line = this.flow.firstElementChild;
+    while (start < this.cells.length || (!line && !start)) {
+      let end = start;
+      while (end < this.cells.length - 1 && !this.ends.has(end)) end += 1;
+      line ??= this.flow.appendChild(h("span", { class: "para" }));
+      fitCells(line, this.cells, start, end + 1);
+      start = end + 1;
+      line = line.nextElementSibling;
+    }
+    while (line) {
+      const next = line.nextElementSibling;
+      line.remove();
+      line = next;
+    }
   }
 
   withMarks(position, look) {
@@ -119,7 +146,8 @@ export class TokenText {
 
   empty() {
     this.flow.replaceChildren();
-    this.flow.classList.remove("caret");
+    this.flow.classList.remove("running");
+    this.ends = new Set();
     this.cells = [];
     this.shown = [];
     this.marks = { df: -1, at: -1, partner: -1 };
@@ -171,7 +199,7 @@ export class TokenText {
   reveal(position) {
     const cell = this.cells[position];
     if (!cell) return;
-    const top = cell.offsetTop - this.box.offsetTop;
+    const top = topOf(cell);
     const line = cell.offsetHeight || STICKY;
     if (top < this.box.scrollTop) this.box.scrollTop = top - line;
     else if (top + line > this.box.scrollTop + this.box.clientHeight) this.box.scrollTop = top + 2 * line - this.box.clientHeight;
@@ -179,12 +207,12 @@ export class TokenText {
 
   /** The first token whose line is in view, by halving. */
   get topPosition() {
-    const edge = this.box.scrollTop + this.box.offsetTop;
+    const edge = this.box.scrollTop;
     let low = 0;
     let high = this.cells.length - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.cells[middle].offsetTop + this.cells[middle].offsetHeight <= edge) low = middle + 1;
+      if (topOf(this.cells[middle]) + this.cells[middle].offsetHeight <= edge) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -193,13 +221,24 @@ export class TokenText {
   /** Put the line of `position` at the top edge, `shift` pixels off. */
   scrollTo(position, shift) {
     const cell = this.cells[Math.min(position, this.cells.length - 1)];
-    if (cell) this.box.scrollTop = cell.offsetTop - this.box.offsetTop + shift;
+    if (cell) this.box.scrollTop = topOf(cell) + shift;
   }
 
   /** Pixels between the top edge and the line of `position`. */
   shiftOf(position) {
     const cell = this.cells[position];
-    return cell ? this.box.scrollTop - (cell.offsetTop - this.box.offsetTop) : 0;
+    return cell ? this.box.scrollTop - topOf(cell) : 0;
+  }
+
+  /** Height the text itself needs. */
+  get height() {
+    return this.flow.offsetHeight;
+  }
+
+  /** Take at least `height`, as far as the pane allows. */
+  level(height) {
+    const wanted = height ? `min(${height + 4}px, var(--dp-tallest, 316px))` : "";
+    if (this.box.style.minHeight !== wanted) this.box.style.minHeight = wanted;
   }
 
   get overflows() {
@@ -207,9 +246,35 @@ export class TokenText {
   }
 }
 
-/** Dots in the shape of the token that will stand there, or of an average one while it is unknown. */
-function dots(last, guess) {
-  if (last) return last.text.replace(/[^\s]/gu, MASK) || MASK;
+/** Where a cell stands in the scrolled text: its line is its frame of reference. */
+export function topOf(cell) {
+  return cell.offsetTop + cell.parentElement.offsetTop;
+}
+
+/** Make `line` hold the cells from `start` up to `end` and no others, touching only what is out of place. */
+function fitCells(line, cells, start, end) {
+  let child = line.firstChild;
+  for (let position = start; position < end; position += 1) {
+    if (child === cells[position]) child = child.nextSibling;
+    else line.insertBefore(cells[position], child);
+  }
+  while (child) {
+    const next = child.nextSibling;
+    child.remove();
+    child = next;
+  }
+}
+
+/** What is copied are the characters of the text, without a break a block would add. */
+function copyExactly(event) {
+  const selection = document.getSelection();
+  if (!selection || selection.isCollapsed) return;
+  event.clipboardData.setData("text/plain", selection.getRangeAt(0).cloneContents().textContent);
+  event.preventDefault();
+}
+
+/** Dots of an average token's length. Where the token is known (a replay), it stands there itself and dots are painted over it. */
+function dots(guess) {
   return guess > 1.5 ? ` ${MASK.repeat(Math.max(1, Math.round(guess) - 1))}` : MASK;
 }
 

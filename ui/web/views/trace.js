@@ -34,6 +34,9 @@ export class TraceModel {
     this.revised = new Map();
     /** @type {Pass[]} */
     this.passes = [];
+    this.committedCount = 0;
+    /** The most tokens one pass committed. */
+    this.widestPass = 0;
     this.blockSize = blockSize;
     this.expectedPasses = expectedPasses;
     this.expectedPositions = expectedPositions;
@@ -60,6 +63,8 @@ export class TraceModel {
   addPass(pass) {
     if (this.passes.length && pass.index <= this.passes[this.passes.length - 1].index) return false;
     this.passes.push(pass);
+    this.committedCount += pass.committed.length;
+    this.widestPass = Math.max(this.widestPass, pass.committed.length);
     for (const committed of pass.committed) {
       const before = this.tokens[committed.position];
       if (before) this.revised.set(committed.position, [...(this.revised.get(committed.position) ?? []), before]);
@@ -97,12 +102,6 @@ export class TraceModel {
     const guess = this.lastPass / Math.min(1, share);
     const grid = 1.2 ** Math.ceil(Math.log(Math.max(guess, 1)) / Math.log(1.2));
     return Math.max(Math.round(grid), this.lastPass);
-  }
-
-  get committedCount() {
-    let count = 0;
-    for (const pass of this.passes) count += pass.committed.length;
-    return count;
   }
 
   /** Positions that exist so far: committed ones and masks of blocks that have been opened. */
@@ -158,37 +157,38 @@ export class TraceModel {
     return index < 0 ? 0 : this.passes[index].seconds;
   }
 
-  /** The most tokens one pass committed. */
-  get widestPass() {
-    return this.passes.reduce((most, pass) => Math.max(most, pass.committed.length), 0);
-  }
-
   /**
-   * What the timeline draws: per block, how many tokens each pass committed and when it was open and done.
+   * What the timeline draws: per block, how many tokens each pass committed and when it was open and done. Grows with the
+   * passes, so that asking again costs only what is new.
    * @param {number} [blockSize] only for methods without blocks of their own
    * @returns {Block[]}
    */
   blocks(blockSize = 0) {
     const size = this.blockSize > 1 ? this.blockSize : blockSize || FALLBACK_BLOCK;
-    /** @type {Block[]} */
-    const blocks = [];
-    const block = (index) => {
-      while (blocks.length <= index) blocks.push({ first: 0, done: null, left: size, counts: new Map(), spans: [] });
-      return blocks[index];
-    };
-    for (const pass of this.passes) {
-      for (const { position } of pass.committed) {
-        const home = block(Math.floor(position / size));
-        home.counts.set(pass.index, (home.counts.get(pass.index) ?? 0) + 1);
-        home.first ||= pass.index;
-        home.left -= 1;
-        if (home.left <= 0 && home.done === null) home.done = pass.index;
-      }
-      (pass.blocks ?? []).forEach((state, index) => noteState(block(index), pass.index, state));
+    if (this.grid?.size !== size) this.grid = { size, blocks: [], taken: 0, closed: false };
+    const grid = this.grid;
+    for (; grid.taken < this.passes.length; grid.taken += 1) addToGrid(grid, this.passes[grid.taken]);
+    if (this.finished && !grid.closed) {
+      grid.closed = true;
+      if (this.positions && this.stoppedBy !== "user") closeShort(grid.blocks, size, this.positions);
     }
-    if (this.finished && this.positions && this.stoppedBy !== "user") closeShort(blocks, size, this.positions);
-    return blocks.filter((each) => each.first);
+    return grid.blocks.filter((each) => each.first);
   }
+}
+
+function addToGrid({ size, blocks }, pass) {
+  const block = (index) => {
+    while (blocks.length <= index) blocks.push({ first: 0, done: null, left: size, counts: new Map(), spans: [] });
+    return blocks[index];
+  };
+  for (const { position } of pass.committed) {
+    const home = block(Math.floor(position / size));
+    home.counts.set(pass.index, (home.counts.get(pass.index) ?? 0) + 1);
+    home.first ||= pass.index;
+    home.left -= 1;
+    if (home.left <= 0 && home.done === null) home.done = pass.index;
+  }
+  (pass.blocks ?? []).forEach((state, index) => noteState(block(index), pass.index, state));
 }
 
 /** Grow the last span of a block, or begin one in a new state. */

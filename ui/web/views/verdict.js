@@ -8,7 +8,7 @@
 import { h, replace } from "../js/dom.js";
 import { benchOf } from "./bench.js";
 import { spoken } from "./faithful.js";
-import { figure } from "./numbers.js";
+import { figure, setting } from "./numbers.js";
 
 const PINS = {
   kept: ["=", "pin on", "Equal, as promised"],
@@ -75,7 +75,7 @@ function sentences(el, verdict) {
 function showButton(el, difference) {
   const root = el.closest(".bench");
   if (!root || difference.unit !== "token" || difference.index < IN_VIEW) return null;
-  return h("button", { type: "button", class: "does", on: { click: () => benchOf(root).reveal(difference.index) } }, "Show it");
+  return h("button", { type: "button", class: "dp-show", on: { click: () => benchOf(root).reveal(difference.index) } }, "Show it");
 }
 
 /** "Only commit above confidence differs: 0.9 / 0.7." */
@@ -87,7 +87,7 @@ function settingsWords(summary) {
   const listed = different.slice(0, NAMED_SETTINGS).map((row) => `${lower(row.label)} ${panes.map((pane) => value(row.values[pane.pane])).join(" / ")}`);
   if (different.length > NAMED_SETTINGS) listed.push(`${different.length - NAMED_SETTINGS} more`);
   if (names.size === 1 && checkpoints.size > 1) listed.unshift(`checkpoint ${panes.map((pane) => pane.checkpoint_title).join(" / ")}`);
-  if (names.size > 1) return h("span", {}, listed.length ? `Shared settings that differ: ${listed.join("; ")}.` : "All settings that both have are equal.");
+  if (names.size > 1) return h("span", {}, listed.length ? `Shared settings that differ: ${listed.join("; ")}.` : "All shared settings are equal.");
   if (!listed.length) return h("span", {}, panes.length > 1 ? "All settings are equal." : "");
   return h("span", {}, listed.length === 1 && different.length <= 1 ? `Only one setting differs: ${listed[0]}.` : `Differing: ${listed.join("; ")}.`);
 }
@@ -96,10 +96,8 @@ function lower(label) {
   return /^[A-Z][a-z]/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
 }
 
-function value(setting) {
-  if (setting === true) return "on";
-  if (setting === false || setting === null) return "off";
-  return typeof setting === "number" ? figure(setting) : spoken(String(setting), 24);
+function value(found) {
+  return spoken(setting(found), 24);
 }
 
 window.diptych ??= {};
