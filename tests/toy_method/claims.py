@@ -54,6 +54,6 @@ def measure(context: BenchContext) -> dict[str, float]:
 
 def _run(model: np.ndarray, text: str, batch: int, scratch: Path) -> tuple[bytes, int]:
     context = Context(seed=1, device="cpu", scratch=scratch)
-    events = list(METHOD.run(model, TextInputs(prompt=text), RotationSettings(batch=batch), context))
+    events = list(METHOD.run(model, TextInputs(prompt=text), RotationSettings(batch=batch, pause=0.0), context))
     produced = next(event for event in events if isinstance(event, Produced))
     return produced.artifact.data, sum(event.type == "progress" for event in events)

@@ -27,7 +27,7 @@ class RotationSettings(Settings):
         equal_output=True,
     )
     case: Literal["keep", "upper"] = setting("keep", label="Case", effect="writes everything in capitals", group=Group.OUTPUT)
-    pause: float = setting(0.0, label="Pause", effect="waits before every step", group=Group.OUTPUT, unit="s", ge=0.0, le=0.5, step=0.05)
+    pause: float = setting(0.02, label="Pause", effect="waits before every step", group=Group.OUTPUT, unit="s", ge=0.0, le=0.5, step=0.01)
     limit: int | None = setting(
         None, label="Letters at most", effect="stops after this many letters", group=Group.OUTPUT, ge=1, le=1000, step=1
     )
