@@ -17,9 +17,9 @@ from app.engine.process import Spawn
 from app.engine.protocol import EngineOptions, Sign
 from app.engine.runlog import RunLogs
 from app.engine.wire import Message
-from app.errors import StorageFull, StoreUnavailable, WorkerCrashed
+from app.errors import StorageFull, StoreUnavailable, StudioError, WorkerCrashed
 from app.registry import Registry
-from backends.contract import DeadlineExceeded, Fault
+from backends.contract import DeadlineExceeded, Fault, MethodError
 from storage import errors as store_errors
 from storage.store import Store
 from storage.values import RunRow, RunState
@@ -86,8 +86,17 @@ def after_death(active: Active, message: Message) -> tuple[RunState, Fault | Non
     ).fault()
 
 
-def store_fault(error: store_errors.StoreError) -> Fault:
-    """Why a result could not be kept, in the studio's words."""
+def fault_of(error: Exception) -> Fault:
+    """Why a run could not be started or its result not be kept, in the studio's words."""
+    if isinstance(error, MethodError):
+        return error.fault
+    if isinstance(error, StudioError):
+        return error.fault()
+    if isinstance(error, OSError):
+        return fault_of(store_errors.from_system(error, "starting the run"))
     if isinstance(error, store_errors.Full):
         return StorageFull("The disk is full.", "The result could not be kept.", "Free some space and run it again.").fault()
-    return StoreUnavailable("The result could not be kept.", str(error), "Check the data folder and run it again.").fault()
+    if isinstance(error, store_errors.StoreError):
+        return StoreUnavailable("The result could not be kept.", str(error), "Check the data folder and run it again.").fault()
+    what = f"The studio made a mistake with this run: {type(error).__name__}."
+    return Fault(kind="UnexpectedError", what=what, why=str(error)[:300], next_step="Run it again; if that fails too, report it.")

@@ -16,16 +16,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal
 
-from app.engine.active import Active, End, Shop, after_death, store_fault
+from app.engine.active import Active, End, Shop, after_death, fault_of
 from app.engine.jobs import Jobs
 from app.engine.keeping import Keeper
 from app.engine.process import Deliver, WorkerLink
 from app.engine.protocol import LoadedModel, WorkerInfo
 from app.engine.wire import Message
 from app.engine.worker import WorkerOptions
-from app.errors import StudioError
-from backends.contract import Fault, MethodError
-from storage import errors as store_errors
+from backends.contract import Fault
 from storage.values import RunRow, RunState
 
 logger = logging.getLogger(__name__)
@@ -112,8 +110,8 @@ class Lane(threading.Thread):
             try:
                 self._end_unfinished()
                 run = self._claim()
-            except store_errors.StoreError as error:
-                logger.error("the store refused: %s", error)
+            except Exception:  # whatever the store does, the lane goes on and tries again
+                logger.exception("no run could be claimed")
                 self._idle(1.0)
                 continue
             if run is None:
@@ -145,8 +143,13 @@ class Lane(threading.Thread):
             if self._link is not None:
                 return self._link
             options = self._shop.options
+            registry = self._shop.registry
             worker = WorkerOptions(
-                parent=0, warm_modules=options.warm_modules, idle_seconds=options.idle_minutes * 60, address_space=options.address_space
+                parent=0,
+                warm_modules=options.warm_modules,
+                warm_methods=tuple(registry.locate(card.key) for card in registry.cards) if options.warm_methods else (),
+                idle_seconds=options.idle_minutes * 60,
+                address_space=options.address_space,
             )
             deliver: Deliver = lambda link, message, blobs: self._inbox.put((link, message, blobs))  # noqa: E731
             self._ready, self._loaded = False, ()
@@ -181,10 +184,8 @@ class Lane(threading.Thread):
                 if active.stop_at is not None:
                     link.send({"type": "stop", "run": run.id})
             end = self._follow(active, link)
-        except (MethodError, StudioError) as error:
-            end = End(RunState.FAILED, error.fault if isinstance(error, MethodError) else error.fault(), {})
-        except OSError as error:
-            end = End(RunState.FAILED, store_fault(store_errors.from_system(error, "starting the run")), {})
+        except Exception as error:  # a refusal with its reason, or a mistake of ours: either ends this run only
+            end = End(RunState.FAILED, fault_of(error), {})
         self._finish(active, end)
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -247,13 +248,13 @@ class Lane(threading.Thread):
         self._jobs.learn(message["fresh"])
 
     def _guarded(self, active: Active, work: Callable[[], None]) -> None:
-        """Store something; if the store cannot, the run is stopped and fails with that reason."""
+        """Store something; if that fails (a full disk, a damaged key), the run is stopped and fails with that reason."""
         try:
             work()
-        except store_errors.StoreError as error:
-            logger.error("run %s cannot be kept: %s", active.run.id, error)
+        except Exception as error:
+            logger.exception("run %s cannot be kept", active.run.id)
             active.keeper.close()
-            active.store_fault = active.store_fault or store_fault(error)
+            active.store_fault = active.store_fault or fault_of(error)
             if self._link is not None:
                 self._link.send({"type": "stop", "run": active.run.id})
 
@@ -264,10 +265,10 @@ class Lane(threading.Thread):
             end = End(RunState.FAILED, active.store_fault, end.message)
         try:
             row = active.keeper.finish(end.state, end.fault, end.message)
-        except store_errors.StoreError as error:
-            logger.error("the end of run %s cannot be written yet: %s", active.run.id, error)
+        except Exception as error:
+            logger.exception("the end of run %s cannot be written yet", active.run.id)
             active.keeper.close()
-            self._unfinished.append((active, End(RunState.FAILED, active.store_fault or store_fault(error), end.message)))
+            self._unfinished.append((active, End(RunState.FAILED, active.store_fault or fault_of(error), end.message)))
             return
         finally:
             with self._lock:

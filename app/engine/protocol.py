@@ -73,6 +73,8 @@ class EngineOptions(_Frozen):
     """Computing threads of a run; None: 1 for pocket checkpoints (faster there: measured), the physical cores otherwise."""
     warm_modules: tuple[str, ...] = ("torch",)
     """Imported by a worker as it starts, so that the first run need not wait for them."""
+    warm_methods: bool = True
+    """Whether an idle worker imports the methods' code, so that a first run waits for its weights only."""
     stop_grace: float = 2.0
     """Seconds a run may take to obey a stop before its worker is killed."""
     deadline_grace: float = 0.25

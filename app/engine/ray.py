@@ -176,6 +176,7 @@ def _connect(address: str | None, processors: int | None) -> Any:
         raise ResourceError("The Ray engine needs Ray.", "It is an extra and is not installed.", "Install it: pip install ray") from error
     try:
         ray.init(address=address, num_cpus=processors, include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
-    except (ConnectionError, RuntimeError, OSError) as error:
-        raise ResourceError(f"The Ray cluster at {address or 'this machine'} did not answer.", str(error), "Check its address.") from error
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        what = f"The Ray cluster at {address or 'this machine'} did not answer."
+        raise ResourceError(what, str(error), "Check its address; ray:// needs Ray's client: pip install ray[client]") from error
     return ray

@@ -1,7 +1,8 @@
 """The wire between an engine and a worker: JSON lines, each followed by the raw bytes it announces.
 
 What it does: `write_message` and `read_message` frame one message; `Outbox` is the worker's side of the event stream: events are
-encoded as they come and leave in batches, the first at once and then every 20 ms, so that a run pays microseconds an event.
+encoded as they come and leave in batches, the first at once and then every 20 ms, so that a run pays microseconds an event. Of the
+previews in a batch only the last is sent.
 Where: one line of JSON (RFC 8259) in UTF-8; "blobs" lists the lengths of the byte strings that follow the line.
 What it does not do: no object of a foreign process is ever rebuilt by name; there is no pickle on this wire.
 """
@@ -69,7 +70,7 @@ class Outbox:
         self._stream = stream
         self._writing = threading.Lock()
         self._space = threading.Condition()
-        self._pending: list[tuple[str, bytes | None]] = []
+        self._pending: list[tuple[Event, str, bytes | None]] = []
         self._run = ""
         self._wake = threading.Event()
         threading.Thread(target=self._flush_forever, name="outbox", daemon=True).start()
@@ -85,7 +86,7 @@ class Outbox:
         with self._space:
             while len(self._pending) >= PENDING_LIMIT:
                 self._space.wait()
-            self._pending.append((f'{{"at":{at:.6f},{text[1:]}', blob))
+            self._pending.append((event, f'{{"at":{at:.6f},{text[1:]}', blob))
         if isinstance(event, Produced):
             self.flush()  # a result is out of this process before the method goes on: a crash must not take it along
         else:
@@ -107,9 +108,11 @@ class Outbox:
             pending, self._pending = self._pending, []
             self._space.notify_all()
         if pending:
-            blobs = [blob for _, blob in pending if blob is not None]
+            latest = max((place for place, entry in enumerate(pending) if isinstance(entry[0], Preview)), default=-1)
+            kept = [entry for place, entry in enumerate(pending) if place == latest or not isinstance(entry[0], Preview)]
+            blobs = [blob for _, _, blob in kept if blob is not None]
             lengths = ",".join(str(len(blob)) for blob in blobs)
-            events = ",".join(text for text, _ in pending)
+            events = ",".join(text for _, text, _ in kept)
             _write_line(self._stream, f'{{"type":"events","run":"{self._run}","events":[{events}],"blobs":[{lengths}]}}', blobs)
 
     def _flush_forever(self) -> None:

@@ -56,6 +56,7 @@ class WorkerOptions(BaseModel):
 
     parent: int
     warm_modules: tuple[str, ...] = ()
+    warm_methods: tuple[MethodLocation, ...] = ()
     idle_seconds: float = 900.0
     address_space: int | None = None
 
@@ -110,7 +111,11 @@ class Worker:
         threading.Thread(target=self._read_commands, name="commands", daemon=True).start()
         runtime.import_modules(self._options.warm_modules)
         self._report({"type": "ready", "pid": os.getpid(), "devices": runtime.cuda_devices()})
+        cold = list(self._options.warm_methods)
         while True:
+            if cold and self._inbox.empty():
+                self._warm(cold.pop(0))
+                continue
             try:
                 message = self._inbox.get(timeout=max(1.0, self._options.idle_seconds / 10))
             except queue.Empty:
@@ -124,6 +129,12 @@ class Worker:
                 self._report_models()
             elif message["type"] == "exit":
                 return
+
+    def _warm(self, location: MethodLocation) -> None:
+        try:
+            load_method(location)
+        except (Exception, SystemExit) as error:  # it will be reported when somebody runs the method
+            logger.info("%s could not be imported ahead: %s", location.package, error)
 
     def _read_commands(self) -> None:
         """Commands in order; stop takes effect at once. When the studio is gone, so is this process."""

@@ -50,7 +50,7 @@ class Bench:
         self.keys = Keys.open(self.data)
 
     def engine(self, **options: Any) -> LocalEngine:
-        chosen = EngineOptions(**{"warm_modules": (), **options})
+        chosen = EngineOptions(**{"warm_modules": (), "warm_methods": False, **options})
         sign = signing(self.store, self.registry, self.keys)
         self.running = LocalEngine(self.store, self.registry, self.data, self.assets, self.finished.append, sign, chosen)
         self.running.start()
@@ -69,13 +69,13 @@ class Bench:
         self.running.notify()
         return run.id
 
-    def run(self, script: str = "", seconds: float = 20.0, **fields: Any) -> RunRow:
+    def run(self, script: str = "", seconds: float = 60.0, **fields: Any) -> RunRow:
         return self.running.wait(self.submit(script, **fields), seconds)
 
     def pipe(self, name: str = "pipe") -> None:
         os.mkfifo(self.scripts / name)
 
-    def reached(self, name: str, seconds: float = 20.0) -> None:
+    def reached(self, name: str, seconds: float = 60.0) -> None:
         """Until a script has touched the file."""
         until(lambda: (self.scripts / name).exists(), seconds)
 
@@ -87,7 +87,7 @@ class Bench:
         return self.store.read_artifact(found.id).decode()
 
 
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait for something another process does; fails if it does not happen."""
     ticks = threading.Event()
     for _ in range(int(seconds / 0.005)):

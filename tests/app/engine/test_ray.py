@@ -26,7 +26,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
             bench.assets,
             bench.finished.append,
             sign,
-            EngineOptions(warm_modules=(), stop_grace=0.5),
+            EngineOptions(warm_modules=(), warm_methods=False, stop_grace=0.5),
             processors=1,
         )
         bench.running.start()

@@ -10,7 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app.errors import ProvenanceError
 from app.provenance.chain import check_chain
+from app.provenance.keys import Keys
 from storage import errors
 from storage.values import RunState
 
@@ -26,7 +28,7 @@ from app.registry import Registry
 from storage.store import Store
 data, assets, toys = map(pathlib.Path, sys.argv[1:4])
 store, registry, keys = Store.open(None, data), Registry.discover((toys,)), Keys.open(data)
-engine = open_engine("local", store, registry, keys, data, assets, options=EngineOptions(warm_modules=()))
+engine = open_engine("local", store, registry, keys, data, assets, options=EngineOptions(warm_modules=(), warm_methods=False))
 engine.start()
 threading.Event().wait()
 """
@@ -65,7 +67,7 @@ def test_a_killed_studio_leaves_no_worker_and_its_next_start_keeps_the_output(be
     assert interrupted.state is RunState.INTERRUPTED and interrupted.partial and interrupted.preview is None
     assert bench.text(interrupted, "answer") == "draft" and interrupted.artifacts[0].record == 1
     for run in queued[1:]:
-        assert engine.wait(run, 20).state is RunState.DONE
+        assert engine.wait(run, 60).state is RunState.DONE
     assert [row.id for row in bench.finished] == queued[1:]
     assert check_chain(bench.store, bench.keys).holds
 
@@ -97,6 +99,15 @@ def test_a_disk_that_fills_up_fails_the_run_by_name_and_the_next_works(bench: Be
     assert engine.status().workers[0].state == "idle"
 
 
+def test_a_key_that_fails_while_signing_fails_the_run_and_not_the_engine(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.engine()
+    monkeypatch.setattr(Keys, "signer", property(lambda _: (_ for _ in ()).throw(ProvenanceError("The key cannot be read."))))
+    run = bench.run("produce:answer")
+    assert run.state is RunState.FAILED and run.fault is not None and run.fault["kind"] == "ProvenanceError"
+    monkeypatch.undo()
+    assert bench.run("produce:answer").state is RunState.DONE
+
+
 def test_an_end_that_cannot_be_written_is_written_later(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = bench.engine()
     real, refused = bench.store.finish, threading.Event()
@@ -107,10 +118,10 @@ def test_an_end_that_cannot_be_written_is_written_later(bench: Bench, monkeypatc
 
     monkeypatch.setattr(bench.store, "finish", full)
     run = bench.submit("produce:answer")
-    assert refused.wait(20)
+    assert refused.wait(60)
     assert bench.store.run(run).state is RunState.RUNNING
     monkeypatch.setattr(bench.store, "finish", real)
-    ended = engine.wait(run, 20)
+    ended = engine.wait(run, 60)
     assert ended.state is RunState.FAILED and ended.fault is not None and ended.fault["kind"] == "StorageFull"
     assert bench.run("step").state is RunState.DONE
 

@@ -52,7 +52,7 @@ def test_a_replay_names_the_records_of_the_run_it_repeats(bench: Bench) -> None:
     first = bench.run("produce:answer")
     again = bench.store.retry(first.id)
     bench.running.notify()
-    second = bench.running.wait(again.id, 20)
+    second = bench.running.wait(again.id, 60)
     record = bench.store.record_for_artifact(second.artifacts[0].id)
     predicate = json.loads(base64.b64decode(json.loads(record.envelope)["payload"]))["predicate"]
     assert predicate["parents"] == [bench.store.record_for_artifact(first.artifacts[0].id).digest]
@@ -80,7 +80,7 @@ def test_events_come_while_the_run_goes_on(bench: Bench) -> None:
     assert engine.status().running == run
     cursor = engine.events(run).next
     bench.allow("go")
-    assert engine.wait(run, 20).state is RunState.DONE
+    assert engine.wait(run, 60).state is RunState.DONE
     assert [event["type"] for event in engine.events(run, cursor).events] == ["step"]
 
 
@@ -122,7 +122,7 @@ def test_a_closed_page_loses_nothing_and_another_one_can_stop_the_run(bench: Ben
     engine = bench.engine()
     for number in range(4):
         unwatched = bench.submit(f"step produce:answer{number}")
-        assert engine.wait(unwatched, 20).artifacts[0].name == f"answer{number}"
+        assert engine.wait(unwatched, 60).artifacts[0].name == f"answer{number}"
         run = bench.submit(f"preview:draft{number} touch:here{number} wait:never")
         bench.reached(f"here{number}")
         until(lambda run=run: bench.store.run(run).preview is not None)
@@ -139,7 +139,7 @@ def test_the_same_request_twice_at_once_is_carried_out_twice_and_equally(bench: 
     for _ in range(10):
         with ThreadPoolExecutor(2) as pool:
             runs = list(pool.map(bench.submit, ["metric:right produce:answer"] * 2))
-        ended = [engine.wait(run, 20) for run in runs]
+        ended = [engine.wait(run, 60) for run in runs]
         assert [run.state for run in ended] == [RunState.DONE, RunState.DONE]
         assert len({run.artifacts[0].digest for run in ended}) == 1
         assert len({run.artifacts[0].record for run in ended}) == 2
@@ -155,7 +155,7 @@ def test_a_paused_queue_starts_nothing_and_order_is_kept(bench: Bench) -> None:
     bench.store.set_paused(False)
     engine.notify()
     for run in runs:
-        assert engine.wait(run, 20).state is RunState.DONE
+        assert engine.wait(run, 60).state is RunState.DONE
     assert [row.id for row in bench.finished] == [runs[2], runs[0], runs[1]]
 
 

@@ -100,7 +100,7 @@ def test_a_run_far_ahead_of_the_wire_waits_for_it() -> None:
         done = threading.Event()
 
         def produce() -> None:
-            for index in range(20_000):
+            for index in range(6_000):
                 outbox.event(0.0, Step(index=index, data={}))
             outbox.send({"type": "ended"})
             done.set()
@@ -110,4 +110,4 @@ def test_a_run_far_ahead_of_the_wire_waits_for_it() -> None:
         count = 0
         while (received := read_message(source)) is not None and received[0]["type"] == "events":
             count += len(received[0]["events"])
-        assert count == 20_000 and done.wait(10)
+        assert count == 6_000 and done.wait(10)
