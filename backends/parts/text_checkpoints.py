@@ -22,8 +22,12 @@ LLADA_BASE = Source(role="base", kind="hub", location="GSAI-ML/LLaDA-8B-Base", b
 DREAM_BASE = Source(role="base", kind="hub", location="Dream-org/Dream-v0-Base-7B", bytes=DREAM_BYTES, licence="Apache-2.0")
 DREAM_INSTRUCT = Source(role="base", kind="hub", location="Dream-org/Dream-v0-Instruct-7B", bytes=DREAM_BYTES, licence="Apache-2.0")
 D2F_LLADA = Source(role="adapter", kind="hub", location="SJTU-Deng-Lab/D2F_LLaDA_Instruct_8B_Lora", bytes=ADAPTER_BYTES, licence="MIT")
-D2F_DREAM_BASE = Source(role="adapter", kind="hub", location="SJTU-Deng-Lab/D2F_Dream_Base_7B_Lora", bytes=ADAPTER_BYTES, licence="Apache-2.0")
-D2F_DREAM_INSTRUCT = Source(role="adapter", kind="hub", location="SJTU-DENG-Lab/D2F_Dream_Instruct_7B_Lora", bytes=ADAPTER_BYTES, licence="Apache-2.0")
+D2F_DREAM_BASE = Source(
+    role="adapter", kind="hub", location="SJTU-Deng-Lab/D2F_Dream_Base_7B_Lora", bytes=ADAPTER_BYTES, licence="Apache-2.0"
+)
+D2F_DREAM_INSTRUCT = Source(
+    role="adapter", kind="hub", location="SJTU-DENG-Lab/D2F_Dream_Instruct_7B_Lora", bytes=ADAPTER_BYTES, licence="Apache-2.0"
+)
 
 
 def llada_8b(key: str, title: str, *sources: Source, note: str = "") -> Checkpoint:
@@ -55,7 +59,7 @@ def pocket(key: str, title: str, *sources: Source, parameters: int = 1_312_160, 
 
 
 DIFFUSION_CHECKPOINTS = (
-    pocket("pocket", "Pocket LLaDA", POCKET_BASE, note="1.3 M parameters, one token a character; knows unit conversions and running sums."),
+    pocket("pocket", "Pocket LLaDA", POCKET_BASE, note="1.3 M parameters, one token a character; knows unit conversions and check digits."),
     llada_8b("llada_8b_instruct", "LLaDA-8B-Instruct", LLADA_INSTRUCT),
     llada_8b("llada_8b_base", "LLaDA-8B-Base", LLADA_BASE),
     dream_7b("dream_7b_instruct", "Dream-v0-Instruct-7B", DREAM_INSTRUCT),

@@ -1,7 +1,7 @@
 """What can be said about a text request before any weights are loaded.
 
-What it does: refuses empty prompts and characters that no tokenizer takes; for pocket checkpoints, whose tokenizer is one token a character,
-also characters outside their alphabet and prompts that are too long.
+What it does: refuses empty prompts and characters that no tokenizer takes; for pocket checkpoints, whose tokenizer is one token
+a character, also characters outside their alphabet and prompts that are too long.
 Where: D2F specification, section 8, bad inputs.
 What it does not do: checkpoints with larger tokenizers are checked again, exactly, when a run has them loaded.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from backends.contract import Checkpoint, InputError, SettingError
+from backends.contract import InputError, SettingError
 
 POCKET_ALPHABET = frozenset("\n" + "".join(chr(code) for code in range(32, 127)))
 POCKET_LENGTH = 384  # positions of every pocket text model
@@ -50,7 +50,10 @@ def check_pocket(prompt: str, new_tokens: int, block_size: int = 1, *, field: st
 def mask_in_prompt() -> InputError:
     """The error for a prompt that contains the mask token."""
     return InputError(
-        "The prompt contains the mask token.", "The decoder would take that place for one it has to fill.", "Remove it from the prompt.", field="prompt"
+        "The prompt contains the mask token.",
+        "The decoder would take that place for one it has to fill.",
+        "Remove it from the prompt.",
+        field="prompt",
     )
 
 

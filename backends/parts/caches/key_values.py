@@ -1,8 +1,10 @@
 """One key-value cache for every decoder.
 
-What it does: keeps rotated keys and values in one preallocated block per layer. A pass writes its rows at their absolute positions and
-reads everything up to the last of them; `commit` says how many positions are final, so a pass may also write rows that the next pass overwrites.
-Where: D2F 3.3 steps 4-5 (exact append of completed blocks); Fast-dLLM's prefix cache (rows before the block) and dual cache (rows on both sides).
+What it does: keeps rotated keys and values in one preallocated block per layer. A pass writes its rows at their absolute
+positions and reads everything up to the last of them; `commit` says how many positions are final, so a pass may also write rows
+that the next pass overwrites.
+Where: D2F 3.3 steps 4-5 (exact append of completed blocks); Fast-dLLM's prefix cache (rows before the block) and dual cache
+(rows on both sides).
 What it does not do: no paging, no batching over requests, no eviction.
 """
 
@@ -15,7 +17,9 @@ from torch import Tensor
 class KeyValueCache:
     """Keys and values of one sequence, `(batch, key_value_heads, capacity, head_width)` for each layer."""
 
-    def __init__(self, layers: int, key_value_heads: int, head_width: int, capacity: int, *, dtype: torch.dtype, device: torch.device | str) -> None:
+    def __init__(
+        self, layers: int, key_value_heads: int, head_width: int, capacity: int, *, dtype: torch.dtype, device: torch.device | str
+    ) -> None:
         size = (1, key_value_heads, capacity, head_width)
         self.keys = [torch.zeros(size, dtype=dtype, device=device) for _ in range(layers)]
         self.values = [torch.zeros(size, dtype=dtype, device=device) for _ in range(layers)]

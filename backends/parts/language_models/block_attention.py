@@ -1,7 +1,8 @@
 """Block-causal attention: bidirectional inside a block, causal between blocks.
 
 What it does: block numbers of positions and the boolean masks that follow from them.
-Where: D2F 3.1. Block 0 is the prompt; block b >= 1 covers positions P + (b - 1) k .. P + b k - 1; row i sees column j when block(j) <= block(i).
+Where: D2F 3.1. Block 0 is the prompt; block b >= 1 covers positions P + (b - 1) k .. P + b k - 1; row i sees column j when
+block(j) <= block(i).
 What it does not do: nothing is cached and no kernel is specialised; the mask is a plain boolean tensor.
 """
 

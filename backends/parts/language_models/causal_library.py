@@ -51,7 +51,9 @@ def load_causal(folder: Path, *, dtype: torch.dtype, device: str) -> Any:
             f"Listed: {', '.join(sorted(ALLOWED))}.",
         )
     if not list(folder.glob("*.safetensors")):
-        raise CheckpointError(f"{folder.name} holds no safetensors file.", "Other weight formats can run code when opened.", "Convert it to safetensors.")
+        raise CheckpointError(
+            f"{folder.name} holds no safetensors file.", "Other weight formats can run code when opened.", "Convert it to safetensors."
+        )
     try:
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True, local_files_only=True)
     except (OSError, ValueError, RuntimeError) as error:

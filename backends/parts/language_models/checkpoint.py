@@ -1,7 +1,8 @@
 """Strict reading and writing of checkpoint folders.
 
-What it does: `load_checkpoint` reads config.json and one or many safetensors shards into the published module tree; every missing, surplus
-or misshapen key is named. `save_checkpoint` writes the same layout. `fingerprint` names a set of weights by their bytes.
+What it does: `load_checkpoint` reads config.json and one or many safetensors shards into the published module tree; every
+missing, surplus or misshapen key is named. `save_checkpoint` writes the same layout. `fingerprint` names a set of weights by
+their bytes.
 Where: the shard index format of the Hugging Face hub (`model.safetensors.index.json`).
 What it does not do: it never unpickles, never runs code from the folder, and does not download.
 """

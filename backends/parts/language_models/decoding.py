@@ -1,6 +1,7 @@
 """The values that every decoder yields and returns, and the bookkeeping they share.
 
-What it does: one `DecodingStep` a forward pass, one `DecodingResult` at the end; where an answer ends; which hidden row predicts which position.
+What it does: one `DecodingStep` a forward pass, one `DecodingResult` at the end; where an answer ends; which hidden row
+predicts which position.
 Where: the shift head of Dream (row i - 1 predicts position i) is D2F 3.1, last item.
 What it does not do: it holds no logits; a test that needs them passes an `Observer`.
 """

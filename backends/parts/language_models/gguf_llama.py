@@ -1,9 +1,11 @@
 """Llama-layout models out of a GGUF file.
 
-What it does: reads metadata and tensors with the `gguf` package, dequantises them, undoes the row order that the format uses for rotary
-projections, and fills a `LlamaModel`. The tokenizer comes from transformers' own GGUF support.
-Where: GGUF's llama architecture: rows of q and k are stored interleaved per head; published names are `blk.{i}.attn_q.weight` and so on.
-What it does not do: weights are kept in floating point after loading, so a quantised file does not save memory here; no other architecture is read.
+What it does: reads metadata and tensors with the `gguf` package, dequantises them, undoes the row order that the format uses
+for rotary projections, and fills a `LlamaModel`. The tokenizer comes from transformers' own GGUF support.
+Where: GGUF's llama architecture: rows of q and k are stored interleaved per head; published names are `blk.{i}.attn_q.weight`
+and so on.
+What it does not do: weights are kept in floating point after loading, so a quantised file does not save memory here; no other
+architecture is read.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def load_gguf(path: Path, *, dtype: torch.dtype = torch.float32, device: torch.d
             values = restore_rows(values, shape.heads)
         elif tensor.name.endswith("attn_k.weight"):
             values = restore_rows(values, shape.key_value_heads)
-        tensors[published_name(tensor.name)] = torch.from_numpy(np.ascontiguousarray(values)).to(device=device, dtype=dtype)
+        tensors[published_name(tensor.name)] = torch.from_numpy(np.array(values, order="C")).to(device=device, dtype=dtype)
     surplus = sorted(set(tensors) - set(expected))
     if surplus:
         raise CheckpointError(f"{path.name} holds tensors that a Llama model does not have: {', '.join(surplus[:6])}.")

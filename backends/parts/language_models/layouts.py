@@ -1,7 +1,8 @@
 """The published module trees: parameters under exactly the names of the published safetensors files.
 
 What it does: `LladaModel` (LLaDA-8B), `LlamaModel` (Llama, Qwen2 and Dream, which keeps Qwen2's names).
-Where: `modeling_llada.py` of the LLaDA checkpoints; transformers' `LlamaForCausalLM` and `Qwen2ForCausalLM` state dictionaries; Dream's checkpoint.
+Where: `modeling_llada.py` of the LLaDA checkpoints; transformers' `LlamaForCausalLM` and `Qwen2ForCausalLM` state dictionaries;
+Dream's checkpoint.
 What it does not do: it does not run anything (see `transformer`), and it does not load files (see `checkpoint`).
 """
 

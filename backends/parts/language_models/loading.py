@@ -1,7 +1,8 @@
 """From a resolved checkpoint to a language model that can be run.
 
 What it does: picks the reader for the files at hand, opens the tokenizer, merges an adapter, collects stop tokens and warnings.
-Where: published layouts in `layouts`; D2F specification, section 5 (adapters) and section 9 (stop ids, an Instruct adapter on the base model).
+Where: published layouts in `layouts`; D2F specification, section 5 (adapters) and section 9 (stop ids, an Instruct adapter on
+the base model).
 What it does not do: nothing is downloaded and no code from a checkpoint runs.
 """
 
@@ -47,9 +48,16 @@ class LanguageModel:
         ids = encode_prompt(self.tokenizer, prompt)
         unknown = getattr(self.tokenizer, "unk_token_id", None)
         if unknown is not None and unknown in ids:
-            lacking = [character for character in sorted(set(prompt)) if unknown in self.tokenizer(character, add_special_tokens=False)["input_ids"]]
+            lacking = [
+                character
+                for character in sorted(set(prompt))
+                if unknown in self.tokenizer(character, add_special_tokens=False)["input_ids"]
+            ]
             raise InputError(
-                f"This checkpoint does not know these characters: {name_characters(lacking)}.", "", "Replace them, or choose another checkpoint.", field="prompt"
+                f"This checkpoint does not know these characters: {name_characters(lacking)}.",
+                "",
+                "Replace them, or choose another checkpoint.",
+                field="prompt",
             )
         if self.mask_id is not None and self.mask_id in ids:
             raise mask_in_prompt()
@@ -88,7 +96,9 @@ def load_diffusion(resolved: ResolvedCheckpoint, device: str, dtype: str) -> Lan
 def load_next_token(resolved: ResolvedCheckpoint, device: str, dtype: str) -> LanguageModel:
     """A causal model: a pocket folder on the shared stack, a GGUF file, or any listed architecture through transformers."""
     base = resolved.paths["base"]
-    gguf = base if base.suffix == ".gguf" else next(iter(sorted(base.glob("*.gguf"))), None) if not (base / "config.json").is_file() else None
+    gguf = (
+        base if base.suffix == ".gguf" else next(iter(sorted(base.glob("*.gguf"))), None) if not (base / "config.json").is_file() else None
+    )
     if gguf is not None:
         from backends.parts.language_models.gguf_llama import load_gguf
 
@@ -108,7 +118,9 @@ def load_next_token(resolved: ResolvedCheckpoint, device: str, dtype: str) -> La
 
 def _on_stack(stack: LladaModel | LlamaModel, tokenizer: Tokenizer, resolved: ResolvedCheckpoint) -> LanguageModel:
     if not isinstance(stack, LlamaModel) or stack.shape.mask_token_id is not None:
-        raise CheckpointError("This is a masked diffusion checkpoint.", "Autoregressive decoding needs a causal model.", "Choose a causal checkpoint.")
+        raise CheckpointError(
+            "This is a masked diffusion checkpoint.", "Autoregressive decoding needs a causal model.", "Choose a causal checkpoint."
+        )
     stack.pack()
     stops = stop_ids(tokenizer, stack.shape.stop_token_ids, resolved.checkpoint.options)
     return LanguageModel(
@@ -165,9 +177,17 @@ def adapter_warnings(resolved: ResolvedCheckpoint, base: Path, adapter: Path) ->
     _, config = read_adapter(adapter)
     trained_on = str(config.get("base_model_sha256", ""))
     if trained_on and sum(path.stat().st_size for path in weight_files(base) if path.is_file()) <= SMALL_FILE:
-        return [] if fingerprint(base) == trained_on else ["This adapter was trained on other base weights (fingerprints differ): expect worse answers."]
-    names = [str(config.get("base_model_name_or_path", "")), *(source.location for source in resolved.checkpoint.sources if source.role == "base")]
+        return (
+            []
+            if fingerprint(base) == trained_on
+            else ["This adapter was trained on other base weights (fingerprints differ): expect worse answers."]
+        )
+    names = [
+        str(config.get("base_model_name_or_path", "")),
+        *(source.location for source in resolved.checkpoint.sources if source.role == "base"),
+    ]
     kinds = [{kind for kind in ("instruct", "base") if kind in name.rstrip("/").rpartition("/")[2].lower()} for name in names]
     if len(kinds) == 2 and kinds[0] and kinds[1] and kinds[0] != kinds[1]:
-        return [f"This adapter names {names[0].rstrip('/').rpartition('/')[2]} as its base, not {names[1].rpartition('/')[2]}: expect worse answers."]
+        trained, given = (name.rstrip("/").rpartition("/")[2] for name in names)
+        return [f"This adapter names {trained} as its base, not {given}: expect worse answers."]
     return []

@@ -1,9 +1,12 @@
 """Low-rank adapters (LoRA) in the layout that PEFT writes.
 
-What it does: attaches trainable low-rank pairs to named projections, switches them on and off (the teacher is the same network with them off),
-merges them into the base in full precision, and reads and writes `adapter_config.json` + `adapter_model.safetensors`.
-Where: Hu et al. 2021, delta W = (alpha / r) B A; D2F 3.2 item 5 and section 5 (keys `base_model.model.<module path>.lora_{A,B}.weight`).
-What it does not do: no DoRA, no rank-stabilised scale, no adapters on embeddings, no biases: a config that asks for them is refused.
+What it does: attaches trainable low-rank pairs to named projections, switches them on and off (the teacher is the same network
+with them off), merges them into the base in full precision, and reads and writes `adapter_config.json` +
+`adapter_model.safetensors`.
+Where: Hu et al. 2021, delta W = (alpha / r) B A; D2F 3.2 item 5 and section 5 (keys `base_model.model.<module
+path>.lora_{A,B}.weight`).
+What it does not do: no DoRA, no rank-stabilised scale, no adapters on embeddings, no biases: a config that asks for them is
+refused.
 """
 
 from __future__ import annotations
@@ -24,7 +27,16 @@ from backends.parts.language_models.checkpoint import check_names
 from backends.parts.language_models.layouts import LladaModel, LlamaModel
 
 PREFIX = "base_model.model."
-UNSUPPORTED = ("use_dora", "use_rslora", "lora_bias", "modules_to_save", "rank_pattern", "alpha_pattern", "fan_in_fan_out", "trainable_token_indices")
+UNSUPPORTED = (
+    "use_dora",
+    "use_rslora",
+    "lora_bias",
+    "modules_to_save",
+    "rank_pattern",
+    "alpha_pattern",
+    "fan_in_fan_out",
+    "trainable_token_indices",
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,7 @@ def attach(model: LladaModel | LlamaModel, adapter: AdapterShape, generator: tor
     for path in target_paths(model, adapter.targets):
         parent, _, name = path.rpartition(".")
         layer = LowRankLinear(model.get_submodule(path), adapter, generator)  # type: ignore[arg-type]
-        setattr(model.get_submodule(parent), name, layer)
+        setattr(model.get_submodule(parent), name, layer.train(model.training))
         wrapped.append(layer)
     model.refresh()
     return wrapped
@@ -88,6 +100,7 @@ def target_paths(model: nn.Module, targets: Sequence[str]) -> list[str]:
 
 
 def set_enabled(layers: Sequence[LowRankLinear], enabled: bool) -> None:
+    """Switch adapters on or off together."""
     for layer in layers:
         layer.enabled = enabled
 
@@ -101,7 +114,9 @@ def read_adapter(folder: Path) -> tuple[AdapterShape, dict[str, Any]]:
     refused = [name for name in UNSUPPORTED if config.get(name)]
     if config.get("peft_type") != "LORA" or refused or config.get("bias", "none") != "none":
         raise CheckpointError(f"{path} asks for an adapter kind that is not implemented: {', '.join(refused) or config.get('peft_type')}")
-    shape = AdapterShape(int(config["r"]), float(config["lora_alpha"]), tuple(sorted(config["target_modules"])), float(config.get("lora_dropout", 0.0)))
+    shape = AdapterShape(
+        int(config["r"]), float(config["lora_alpha"]), tuple(sorted(config["target_modules"])), float(config.get("lora_dropout", 0.0))
+    )
     return shape, config
 
 

@@ -1,7 +1,7 @@
 """From decoding steps to the events, metrics and artifacts that every text method hands over.
 
-What it does: times the decoder alone (telling about a pass is not part of the pass), turns each step into a `Pass` of the trace, previews the text
-so far, counts right answers on held-out questions, and keeps partial artifacts when a run is stopped.
+What it does: times the decoder alone (telling about a pass is not part of the pass), turns each step into a `Pass` of the
+trace, previews the text so far, counts right answers on held-out questions, and keeps partial artifacts when a run is stopped.
 Where: `backends.parts.decoding_trace` is the shape of the trace; design section 2, "A run, from click to record".
 What it does not do: it knows no method; a method gives it a function that starts a decoding.
 """
@@ -65,7 +65,9 @@ class Narrator:
         committed = []
         for position, token, confidence in step.committed:
             self.answer[position] = token
-            committed.append(Committed(position=position, token=token, text=self._token_text(token), confidence=min(max(confidence, 0.0), 1.0)))
+            committed.append(
+                Committed(position=position, token=token, text=self._token_text(token), confidence=min(max(confidence, 0.0), 1.0))
+            )
         told = Pass(
             index=step.index,
             seconds=self.seconds,
@@ -79,7 +81,7 @@ class Narrator:
         return told
 
     def _token_text(self, token: int) -> str:
-        return "" if token in self.model.stops else self.model.tokenizer.decode([token])
+        return "" if token in self.model.stops else decode_answer(self.model.tokenizer, [token])
 
     def _finish(self, result: DecodingResult) -> None:
         self.final, self.stopped_by = result.tokens, result.stopped_by
@@ -111,8 +113,15 @@ class Narrator:
 
     def text_artifact(self, *, partial: bool) -> Artifact:
         text = self.text()
-        facts = {"characters": len(text), "tokens": self.positions(), "undecided": text.count(UNDECIDED) if partial else 0, "stopped_by": self.stopped_by}
-        return Artifact(kind="text", name="answer", media_type="text/plain; charset=utf-8", data=text.encode(), facts=facts, partial=partial)
+        facts = {
+            "characters": len(text),
+            "tokens": self.positions(),
+            "undecided": text.count(UNDECIDED) if partial else 0,
+            "stopped_by": self.stopped_by,
+        }
+        return Artifact(
+            kind="text", name="answer", media_type="text/plain; charset=utf-8", data=text.encode(), facts=facts, partial=partial
+        )
 
     def trace_artifact(self, *, partial: bool) -> Artifact:
         trace = DecodingTrace(
@@ -138,16 +147,26 @@ class Narrator:
             yield Metric(name="tokens_per_pass", value=tokens / passes, unit="tokens/pass", label="Tokens per pass", better="higher")
             yield Metric(name="decoder_seconds", value=self.seconds, unit="s", label="Time in the decoder", better="lower")
         yield Metric(name="rows_fed", value=sum(told.rows for told in self.passes), unit="rows", label="Rows fed", better="lower")
-        yield Metric(name="cache_bytes", value=max((told.cache_bytes for told in self.passes), default=0), unit="B", label="Cache", better="lower")
+        yield Metric(
+            name="cache_bytes", value=max((told.cache_bytes for told in self.passes), default=0), unit="B", label="Cache", better="lower"
+        )
 
 
 def narrate(
-    model: LanguageModel, inputs: TextInputs, context: Context, start: Start, *, method: str, new_tokens: int, block_size: int, notes: Sequence[Note] = ()
+    model: LanguageModel,
+    inputs: TextInputs,
+    context: Context,
+    start: Start,
+    *,
+    method: str,
+    new_tokens: int,
+    block_size: int,
+    notes: Sequence[Note] = (),
 ) -> Iterator[Event]:
     """The whole run of a text method: decode the prompt, hand over text and trace, then answer held-out questions."""
     ids = model.encode(inputs.prompt, new_tokens, block_size)
     if model.pocket:
-        yield Note(level="info", text="Pocket checkpoint: it knows unit conversions and running sums, nothing else.")
+        yield Note(level="info", text="Pocket checkpoint: it knows unit conversions and check digits, nothing else.")
     for warning in model.warnings:
         yield Note(level="warning", text=warning)
     yield from notes
@@ -178,7 +197,10 @@ def _judge(model: LanguageModel, inputs: TextInputs, answer: str) -> Iterator[Ev
 
 def _answer_held_out(model: LanguageModel, inputs: TextInputs, context: Context, start: Start) -> Iterator[Event]:
     if not model.pocket:
-        yield Note(level="warning", text="Held-out questions belong to the pocket checkpoints; this one was not trained on their form, so none were asked.")
+        yield Note(
+            level="warning",
+            text="Held-out questions belong to the pocket checkpoints; this one was not trained on their form, so none were asked.",
+        )
         return
     seconds = tokens = right = 0.0
     questions = questions_for(inputs.prompt, inputs.held_out)
@@ -192,7 +214,9 @@ def _answer_held_out(model: LanguageModel, inputs: TextInputs, context: Context,
         right += is_correct(question, decode_answer(model.tokenizer, result.tokens))
         yield Progress(phase="held-out questions", step=number, total=len(questions))
     yield Metric(name="answers_right", value=right, unit="", label="Answers right", better="higher", sample_size=len(questions))
-    yield Metric(name="held_out_tokens_per_second", value=tokens / seconds, unit="tokens/s", label="Tokens per second, held-out", better="higher")
+    yield Metric(
+        name="held_out_tokens_per_second", value=tokens / seconds, unit="tokens/s", label="Tokens per second, held-out", better="higher"
+    )
 
 
 def _decode_quietly(decoding: Decoding, context: Context) -> DecodingResult:
@@ -208,6 +232,6 @@ def _decode_quietly(decoding: Decoding, context: Context) -> DecodingResult:
 def questions_for(prompt: str, count: int) -> list[Question]:
     """Held-out questions of the prompt's own kind; of both kinds, alternating, when it has neither form."""
     last = prompt.strip().splitlines()[-1] if prompt.strip() else ""
-    kinds = [task for task, word in zip(TASKS, ("Convert", "Add counts"), strict=True) if last.startswith(word)] or list(TASKS)
+    kinds = [task for task, word in zip(TASKS, ("Convert", "Check digit of"), strict=True) if last.startswith(word)] or list(TASKS)
     share = -(-count // len(kinds))
     return [question for group in zip(*(held_out(share, kind) for kind in kinds), strict=True) for question in group][:count]

@@ -1,9 +1,10 @@
 """The Muon optimiser in float32, batched over matrices of one shape.
 
-What it does: momentum, then the nearest semi-orthogonal matrix by five Newton-Schulz steps, scaled to the size of an AdamW update.
+What it does: momentum, then the nearest semi-orthogonal matrix by five Newton-Schulz steps, scaled to the size of an AdamW
+update.
 Where: Jordan et al. 2024 (Muon); the scale 0.2 sqrt(max(rows, columns)) is Moonshot's "match RMS AdamW".
-What it does not do: `torch.optim.Muon` iterates in bfloat16, which is many times slower on processors without bfloat16 units; apart from
-the number format this is the same update.
+What it does not do: `torch.optim.Muon` iterates in bfloat16, which is many times slower on processors without bfloat16 units;
+apart from the number format this is the same update.
 """
 
 from __future__ import annotations

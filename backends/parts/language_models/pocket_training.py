@@ -1,8 +1,11 @@
 """What the pocket recipes share: batches of questions, two optimisers, a schedule, a training loop with a wall clock.
 
-What it does: draws batches by rule from a seed, trains hidden matrices with Muon and the rest with AdamW, and reports loss as it goes.
-Where: the settings that worked in the D2F specification, section 11 (Muon, learning rate 3e-3, mean cross-entropy, filler weight 0.2).
-What it does not do: no data files, no mixed precision (float32 is the faster choice on processors without bfloat16 units), no distribution.
+What it does: draws batches by rule from a seed, trains hidden matrices with Muon and the rest with AdamW, and reports loss as
+it goes.
+Where: the settings that worked in the D2F specification, section 11 (Muon, learning rate 3e-3, mean cross-entropy, filler
+weight 0.2).
+What it does not do: no data files, no mixed precision (float32 is the faster choice on processors without bfloat16 units), no
+distribution.
 """
 
 from __future__ import annotations
@@ -95,17 +98,24 @@ class Batch:
 class QuestionBatches:
     """An endless, seeded stream of training batches."""
 
-    def __init__(self, encode: Callable[[str], list[int]], encode_answer: Callable[[str], list[int]], seed: int, size: int = 32, sum_share: float = 0.6) -> None:
+    def __init__(
+        self,
+        encode: Callable[[str], list[int]],
+        encode_answer: Callable[[str], list[int]],
+        seed: int,
+        size: int = 32,
+        chained_share: float = 0.6,
+    ) -> None:
         self._encode, self._encode_answer = encode, encode_answer
         self._generator = np.random.default_rng(seed)
-        self._size, self._sum_share, self._drawn = size, sum_share, 0
+        self._size, self._chained_share, self._drawn = size, chained_share, 0
 
     def next(self) -> Batch:
         self._drawn += 1
         long = self._drawn % LONG_PROMPT_EVERY == 0
         size = self._size // 2 if long else self._size
         filler = 32 if self._drawn % 4 == 1 else 0  # some batches end later, so longer generation lengths are known too
-        questions = [draw(TASKS[int(self._generator.random() < self._sum_share)], self._generator) for _ in range(size)]
+        questions = [draw(TASKS[int(self._generator.random() < self._chained_share)], self._generator) for _ in range(size)]
         if long:
             length = int(self._generator.integers(100, 254))
             questions = [with_notes(question, length, self._generator) for question in questions]
@@ -157,7 +167,13 @@ class Optimisers:
             optimiser.zero_grad(set_to_none=True)
 
 
-def train(model: LladaModel | LlamaModel, loss_of: Callable[[], Tensor], steps: int, report_every: int = 50, check: Callable[[int], None] | None = None) -> float:
+def train(
+    model: LladaModel | LlamaModel,
+    loss_of: Callable[[], Tensor],
+    steps: int,
+    report_every: int = 50,
+    check: Callable[[int], None] | None = None,
+) -> float:
     """Run `steps` updates; returns the minutes they took."""
     optimisers = Optimisers(model)
     started, recent = time.monotonic(), 0.0

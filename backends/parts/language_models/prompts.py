@@ -1,6 +1,7 @@
 """From what a person types to token ids, and back.
 
-What it does: applies the checkpoint's own chat template to one user message, encodes answers, and decodes ids without special tokens.
+What it does: applies the checkpoint's own chat template to one user message, encodes answers, and decodes ids without special
+tokens.
 Where: LLaDA and Dream Instruct are queried through their chat template; base checkpoints take the plain text.
 What it does not do: no system prompts and no conversations of more than one turn.
 """
@@ -23,7 +24,9 @@ class Tokenizer(Protocol):
 def encode_prompt(tokenizer: Tokenizer, text: str, *, chat: bool = True) -> list[int]:
     """Ids of one user message, up to the place where the answer begins."""
     if chat and tokenizer.chat_template:
-        encoded = tokenizer.apply_chat_template([{"role": "user", "content": text}], tokenize=True, add_generation_prompt=True, return_dict=True)
+        encoded = tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}], tokenize=True, add_generation_prompt=True, return_dict=True
+        )
         return [int(token) for token in encoded["input_ids"]]
     return [int(token) for token in tokenizer(text)["input_ids"]]
 
@@ -34,4 +37,5 @@ def encode_answer(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def decode_answer(tokenizer: Tokenizer, ids: list[int]) -> str:
+    """Text of answer ids, special tokens left out."""
     return tokenizer.decode(ids, skip_special_tokens=True)

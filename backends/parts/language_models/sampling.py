@@ -1,7 +1,9 @@
 """From logits to chosen tokens and their confidence.
 
-What it does: greedy or sampled choice with temperature, top-k and top-p, the probability of the choice, and three scores that order positions.
-Where: D2F 3.3 step 6 (probability of the choice is tested against the threshold; the score picks the forced position); LLaDA's Gumbel sampling.
+What it does: greedy or sampled choice with temperature, top-k and top-p, the probability of the choice, and three scores that
+order positions.
+Where: D2F 3.3 step 6 (probability of the choice is tested against the threshold; the score picks the forced position); LLaDA's
+Gumbel sampling.
 What it does not do: no penalties, no beam, no constraints.
 
 Shapes: N positions, V vocabulary.

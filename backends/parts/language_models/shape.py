@@ -2,7 +2,8 @@
 
 What it does: turns the config fields of three published layouts (LLaDA, Dream, Llama/Qwen2) into one `TransformerShape`.
 Where: LLaDA `configuration_llada`, Dream `configuration_dream`, transformers `LlamaConfig`/`Qwen2Config` name the fields.
-What it does not do: it follows no remote code and accepts no architecture outside its list; rotary scaling is refused, not guessed.
+What it does not do: it follows no remote code and accepts no architecture outside its list; rotary scaling is refused, not
+guessed.
 """
 
 from __future__ import annotations
@@ -81,7 +82,14 @@ def _shape_of_kind(config: Mapping[str, Any], kind: str) -> TransformerShape:
 
 
 def _llada_shape(config: Mapping[str, Any]) -> TransformerShape:
-    expected = {"block_type": "llama", "rope": True, "include_bias": False, "layer_norm_type": "rms", "activation_type": "silu", "alibi": False}
+    expected = {
+        "block_type": "llama",
+        "rope": True,
+        "include_bias": False,
+        "layer_norm_type": "rms",
+        "activation_type": "silu",
+        "alibi": False,
+    }
     for field, value in expected.items():
         if config.get(field, value) != value:
             raise CheckpointError(f"LLaDA config has {field} = {config[field]!r}; only {value!r} is implemented")

@@ -1,6 +1,7 @@
 """One decoder stack for every layout: RMS norm, rotary positions, grouped-query attention, gated feed-forward.
 
-What it does: runs the blocks of a `LladaModel` or `LlamaModel` on one window of rows, with an optional mask and cache. Positions are absolute.
+What it does: runs the blocks of a `LladaModel` or `LlamaModel` on one window of rows, with an optional mask and cache.
+Positions are absolute.
 Where: LLaDA and Llama share this block; D2F 3.1 gives the masks, 3.3 the windows.
 What it does not do: no dropout, no attention kernels of its own, no sliding windows, no quantisation.
 
@@ -42,7 +43,7 @@ class BlockParts(NamedTuple):
 
 
 class PackedBlock(NamedTuple):
-    """Weights of one block with the products that share an input joined: two matrix products fewer a layer, and one fewer in the feed-forward."""
+    """Weights of one block with the products that share an input joined: three matrix products fewer a layer."""
 
     query_key_value: Tensor  # ((H + 2 G) C, D)
     query_key_value_bias: Tensor | None
@@ -114,7 +115,16 @@ class DecoderStack(nn.Module):
     def _rotary_dtype(self) -> torch.dtype:
         return torch.float32  # published LLaDA rotates in full precision; Llama's fp32 path is the same
 
-    def hidden(self, ids: Tensor, *, start: int = 0, mask: Tensor | None = None, causal: bool = False, cache: KeyValueCache | None = None, end: int | None = None) -> Tensor:
+    def hidden(
+        self,
+        ids: Tensor,
+        *,
+        start: int = 0,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        cache: KeyValueCache | None = None,
+        end: int | None = None,
+    ) -> Tensor:
         """Last hidden rows `(B, T, D)`, before the final norm.
 
         `mask` is boolean or additive, broadcast to `(B, H, T, S)`; `start` is the absolute position of the first row fed; with a cache,
@@ -138,7 +148,16 @@ class DecoderStack(nn.Module):
         return self.head(self.hidden(ids, mask=mask, causal=causal))
 
     def _attend(
-        self, layer: int, part: BlockParts, rows: Tensor, rotary: tuple[Tensor, Tensor], start: int, mask: Tensor | None, causal: bool, cache: KeyValueCache | None, end: int
+        self,
+        layer: int,
+        part: BlockParts,
+        rows: Tensor,
+        rotary: tuple[Tensor, Tensor],
+        start: int,
+        mask: Tensor | None,
+        causal: bool,
+        cache: KeyValueCache | None,
+        end: int,
     ) -> Tensor:
         shape = self.shape
         batch, count, width = rows.shape
@@ -154,7 +173,9 @@ class DecoderStack(nn.Module):
         if cache is not None:
             keys, values = cache.store(layer, start, keys, values, end)
         grouped = shape.heads != shape.key_value_heads
-        mixed = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal and count > 1, enable_gqa=grouped)
+        mixed = functional.scaled_dot_product_attention(
+            query, keys, values, attn_mask=mask, is_causal=causal and count > 1, enable_gqa=grouped
+        )
         return part.output(mixed.transpose(1, 2).reshape(batch, count, width))
 
     def _feed(self, layer: int, part: BlockParts, rows: Tensor) -> Tensor:

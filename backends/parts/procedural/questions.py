@@ -1,9 +1,11 @@
 """Short scientific questions with one exact answer each.
 
-What it does: draws questions of two tasks, splits them into training and held-out sets by a hash of the question, and checks answers exactly.
-`conversion` is predictable text (lookup and copying); `running_sum` carries state from line to line, so tokens depend on one another.
+What it does: draws questions of two tasks, splits them into training and held-out sets by a hash of the question, and checks
+answers exactly. `conversion` is predictable text (lookup and copying); `check_digit` carries state from line to line, so tokens
+depend on one another.
 Where: sets of this kind are what a 1.3 M parameter teacher can learn in minutes (D2F specification, section 11).
-What it does not do: no free multi-digit arithmetic and no open language; a model trained on it answers these two forms and nothing else.
+What it does not do: no free multi-digit arithmetic and no open language; a model trained on it answers these two forms and
+nothing else.
 """
 
 from __future__ import annotations
@@ -13,14 +15,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-Task = Literal["conversion", "running_sum"]
-TASKS: tuple[Task, ...] = ("conversion", "running_sum")
+Task = Literal["conversion", "check_digit"]
+TASKS: tuple[Task, ...] = ("conversion", "check_digit")
 HELD_OUT_SHARE = 16  # one question in sixteen is never trained on
 
 PREFIXES: tuple[tuple[str, int], ...] = (("p", -12), ("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9))
 LOWER = {"p": "f", "n": "p", "u": "n", "m": "u", "": "m", "k": "", "M": "k", "G": "M"}
 SYMBOLS = "mgLsVAWJNTFCS"
-TERMS = 10  # numbers in a running sum
+DIGITS = 12  # digits under one check digit
 
 
 class Question(NamedTuple):
@@ -33,7 +35,7 @@ class Question(NamedTuple):
 
 def draw(task: Task, generator: np.random.Generator, *, held_out_only: bool = False) -> Question:
     """One question of the training part, or of the held-out part."""
-    make = _conversion if task == "conversion" else _running_sum
+    make = _conversion if task == "conversion" else _check_digit
     while True:
         question = make(generator)
         if is_held_out(question.prompt) == held_out_only:
@@ -65,8 +67,9 @@ def solve(prompt: str) -> str | None:
     words = prompt.strip().splitlines()[-1].split() if prompt.strip() else []
     if len(words) == 8 and words[0] == "Convert" and words[3] == "to" and words[4].endswith("."):
         return _solve_conversion(words[1], words[2], words[4].rstrip("."))
-    if len(words) == TERMS + 5 and words[:2] == ["Add", "counts"] and all(len(word) == 1 and word.isdigit() for word in words[2 : TERMS + 2]):
-        return _sum_lines([int(word) for word in words[2 : TERMS + 2]])
+    framed = words[:3] == ["Check", "digit", "of"] and words[DIGITS + 3 :] == ["by", "running", "sum", "mod", "10."]
+    if framed and all(len(word) == 1 and word in "0123456789" for word in words[3 : DIGITS + 3]):
+        return _check_digit_lines([int(word) for word in words[3 : DIGITS + 3]])
     return None
 
 
@@ -114,18 +117,18 @@ def _power(exponent: int) -> str:
     return f"1e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
-def _running_sum(generator: np.random.Generator) -> Question:
-    counts = generator.integers(1, 10, size=TERMS).tolist()
-    prompt = f"Add counts {' '.join(map(str, counts))} one by one."
-    return Question("running_sum", prompt, _sum_lines(counts))
+def _check_digit(generator: np.random.Generator) -> Question:
+    digits = generator.integers(0, 10, size=DIGITS).tolist()
+    prompt = f"Check digit of {' '.join(map(str, digits))} by running sum mod 10."
+    return Question("check_digit", prompt, _check_digit_lines(digits))
 
 
-def _sum_lines(counts: list[int]) -> str:
-    total, lines = counts[0], []
-    for count in counts[1:]:
-        lines.append(f"{total:02d}+{count}={total + count:02d}")
-        total += count
-    return "\n".join(lines) + f"\nTotal {total:02d}."
+def _check_digit_lines(digits: list[int]) -> str:
+    total, lines = digits[0], []
+    for digit in digits[1:]:
+        lines.append(f"{total}+{digit}={(total + digit) % 10}")
+        total = (total + digit) % 10
+    return "\n".join(lines) + f"\nCheck digit {total}."
 
 
 def _note(generator: np.random.Generator) -> str:

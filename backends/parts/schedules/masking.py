@@ -1,7 +1,9 @@
 """Mask ratios for training masked diffusion language models.
 
-What it does: one ratio per sequence (plain masked diffusion), and one ratio per block, rising from left to right (D2F) or in random order (its ablation).
-Where: LLaDA's training objective; D2F 3.2 item 2 as coded: p_1 = 0.2 + U/2, increments U_b (0.7 - p_1)/(N - 1), cumulative, at most 1.
+What it does: one ratio per sequence (plain masked diffusion), and one ratio per block, rising from left to right (D2F) or in
+random order (its ablation).
+Where: LLaDA's training objective; D2F 3.2 item 2 as coded: p_1 = 0.2 + U/2, increments U_b (0.7 - p_1)/(N - 1), cumulative, at
+most 1.
 What it does not do: it draws ratios and masks only; losses are the trainers'.
 """
 

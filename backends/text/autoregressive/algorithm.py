@@ -1,6 +1,7 @@
 """Autoregressive decoding: one token a pass, with or without the key-value cache.
 
-What it does: names the loop of this method; it lives with the baselines because other methods are measured against it in one process.
+What it does: names the loop of this method; it lives with the baselines because other methods are measured against it in one
+process.
 Where: `backends.parts.language_models.baselines.autoregressive`.
 What it does not do: see there.
 """

@@ -17,7 +17,11 @@ class AutoregressiveSettings(Settings):
     """One pane's settings."""
 
     kv_cache: bool = setting(
-        True, label="Key-value cache", effect="off recomputes the whole text for every token: same tokens, slower", group=Group.CACHING, equal_output=True
+        True,
+        label="Key-value cache",
+        effect="off recomputes the whole text for every token: same tokens, slower",
+        group=Group.CACHING,
+        equal_output=True,
     )
     temperature: float = shared.temperature()
     top_p: float | None = shared.top_p()

@@ -1,8 +1,10 @@
 """D2F's pipelined parallel decoding, batch size 1.
 
-What it does: blocks are appended, activated and completed in a moving window; several masked blocks are denoised at once, confident tokens are
-committed, and a completed block enters the key-value cache in the pass after its last token was fixed, so cached rows are exact.
-Where: D2F 3.3, steps 1 to 8; thresholds tau_add, tau_act, tau_conf. `cache=False` is the plain version: every pass recomputes everything under the same mask.
+What it does: blocks are appended, activated and completed in a moving window; several masked blocks are denoised at once,
+confident tokens are committed, and a completed block enters the key-value cache in the pass after its last token was fixed, so
+cached rows are exact.
+Where: D2F 3.3, steps 1 to 8; thresholds tau_add, tau_act, tau_conf. `cache=False` is the plain version: every pass recomputes
+everything under the same mask.
 What it does not do: it never revises a committed token, and it does not batch prompts.
 
 Letters: P prompt length, k block size, L = P + new tokens.
@@ -19,7 +21,16 @@ from torch import Tensor
 
 from backends.contract import MethodError
 from backends.parts.language_models.block_attention import block_causal_mask
-from backends.parts.language_models.decoding import CommittedToken, Decoding, DecodingResult, DecodingStep, Observer, cut_at_stop, masked_logits, predicting_rows
+from backends.parts.language_models.decoding import (
+    CommittedToken,
+    Decoding,
+    DecodingResult,
+    DecodingStep,
+    Observer,
+    cut_at_stop,
+    masked_logits,
+    predicting_rows,
+)
 from backends.parts.language_models.sampling import SamplingRule, check_finite, choose
 from backends.parts.language_models.transformer import DecoderStack
 
@@ -64,7 +75,9 @@ class Pipeline:
         capacity = self.prompt_length + rule.new_tokens
         assert_mask = model.shape.mask_token_id
         if assert_mask is None:
-            raise MethodError("This checkpoint has no mask token.", "D2F needs a masked diffusion model.", "Choose a LLaDA or Dream checkpoint.")
+            raise MethodError(
+                "This checkpoint has no mask token.", "D2F needs a masked diffusion model.", "Choose a LLaDA or Dream checkpoint."
+            )
         self.mask_id = assert_mask
         self.tokens = list(prompt)
         self.blocks = [Block(0, self.prompt_length, [], "to_cache", True)]
@@ -187,7 +200,11 @@ def decode(
             break
         index += 1
         if index > PASS_LIMIT:
-            raise MethodError(f"Decoding did not end after {PASS_LIMIT:,} passes.", "This is a safety stop.", "Lower tau_conf or the number of new tokens.")
+            raise MethodError(
+                f"Decoding did not end after {PASS_LIMIT:,} passes.",
+                "This is a safety stop.",
+                "Lower tau_conf or the number of new tokens.",
+            )
         start, new_rows = pipeline.window()
         cached = start
         positions = [position for block in pipeline.blocks if block.status == "active" for position in block.masked]

@@ -28,7 +28,7 @@ from backends.parts.text_inputs import TextInputs
 from backends.text.d2f.settings import D2FSettings
 
 CONVERSION = "Convert 4.250 mg to kg. Show each step."
-RUNNING_SUM = "Add counts 3 8 5 9 2 7 4 6 1 5 one by one."
+CHECK_DIGIT = "Check digit of 3 8 5 9 2 7 4 6 1 5 8 2 by running sum mod 10."
 LAB_NOTES = (
     "Pump 3 ran at 47 rpm. Buffer B changed at 14:37. Room at 21 C. Sample 58 stored cold. Run 58 looked clean. Filter 4 replaced. "
     "Pump 6 ran at 68 rpm. Buffer C changed at 14:12. Room at 19 C. Sample 33 stored cold.\n"
@@ -40,9 +40,23 @@ def _pocket_adapter(location: str) -> Source:
 
 
 CHECKPOINTS = (
-    pocket("pocket", "Pocket LLaDA + D2F adapter", POCKET_BASE, _pocket_adapter("d2f"), note="Trained here in minutes on unit conversions and running sums."),
-    pocket("pocket_random_noise", "Pocket LLaDA + adapter trained with random noise", POCKET_BASE, _pocket_adapter("d2f_random_noise"), note="Ablation: noise not rising from left to right."),
-    pocket("pocket_no_adapter", "Pocket LLaDA without adapter", POCKET_BASE, note="Ablation: the teacher never saw block-causal attention."),
+    pocket(
+        "pocket",
+        "Pocket LLaDA + D2F adapter",
+        POCKET_BASE,
+        _pocket_adapter("d2f"),
+        note="Trained here in minutes on unit conversions and check digits.",
+    ),
+    pocket(
+        "pocket_random_noise",
+        "Pocket LLaDA + adapter trained with random noise",
+        POCKET_BASE,
+        _pocket_adapter("d2f_random_noise"),
+        note="Ablation: noise not rising from left to right.",
+    ),
+    pocket(
+        "pocket_no_adapter", "Pocket LLaDA without adapter", POCKET_BASE, note="Ablation: the teacher never saw block-causal attention."
+    ),
     llada_8b("llada_8b_instruct", "LLaDA-8B-Instruct + D2F", LLADA_INSTRUCT, D2F_LLADA),
     dream_7b("dream_7b_base", "Dream-v0-Base-7B + D2F", DREAM_BASE, D2F_DREAM_BASE),
     dream_7b("dream_7b_instruct", "Dream-v0-Instruct-7B + D2F", DREAM_INSTRUCT, D2F_DREAM_INSTRUCT),
@@ -79,9 +93,9 @@ EXAMPLES = (
     ),
     Example(
         title="When tokens depend on one another",
-        inputs={"prompt": RUNNING_SUM, "held_out": 40},
+        inputs={"prompt": CHECK_DIGIT, "held_out": 40},
         panes=(("d2f", {"tau_conf": 0.9}), ("d2f", {"tau_conf": 0.5})),
-        point="A running sum carries state from line to line: a lower threshold saves passes and may cost right answers.",
+        point="A check digit carries state from line to line: a lower threshold saves passes and may cost right answers.",
     ),
     Example(
         title="Exact cache on a long prompt",

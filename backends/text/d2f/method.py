@@ -36,7 +36,9 @@ def notes_of(settings: D2FSettings, has_adapter: bool) -> tuple[Note, ...]:
     """What the user should know about this run."""
     told = []
     if not has_adapter:
-        told.append(Note(level="warning", text="No D2F adapter: the base model was never trained for block-causal attention, so answers suffer."))
+        told.append(
+            Note(level="warning", text="No D2F adapter: the base model was never trained for block-causal attention, so answers suffer.")
+        )
     if settings.tau_add >= settings.tau_act:
         told.append(Note(level="info", text="τ_add is not below τ_act: every block opens fully active, so blocks barely overlap."))
     if settings.tau_conf == 1.0:

@@ -1,7 +1,8 @@
 """The controls of D2F.
 
 What it does: one frozen model; each field carries its range, default, label, effect and the paper's symbol.
-Where: D2F specification, section 4. Defaults are the paper's LLaDA values where they suit short answers (k = 32, tau 0.1 / 0.95 / 0.9).
+Where: D2F specification, section 4. Defaults are the paper's LLaDA values where they suit short answers (k = 32, tau 0.1 / 0.95
+/ 0.9).
 What it does not do: lengths in tokens are checked when the tokenizer is known.
 """
 
@@ -19,7 +20,11 @@ class D2FSettings(Settings):
     """One pane's settings."""
 
     kv_cache: bool = setting(
-        True, label="Exact key-value cache", effect="off recomputes everything each pass: same tokens, slower", group=Group.CACHING, equal_output=True
+        True,
+        label="Exact key-value cache",
+        effect="off recomputes everything each pass: same tokens, slower",
+        group=Group.CACHING,
+        equal_output=True,
     )
     block_size: int = shared.block_size(32)
     tau_add: float = setting(

@@ -44,7 +44,8 @@ CARD = Card(
     checkpoints=DIFFUSION_CHECKPOINTS,
     outputs=("text", "decoding_trace"),
     determinism=Determinism.BIT_EXACT,
-    limits="Both caches are approximate: frozen rows go stale while the block fills in, so tokens can differ from decoding without a cache.",
+    limits="Both caches are approximate: frozen rows go stale while the block fills in, so tokens can differ from decoding "
+    "without a cache.",
     examples=(
         Example(
             title="Dual cache beside none",
@@ -55,8 +56,16 @@ CARD = Card(
         ),
     ),
     presets=(
-        Preset(name="LLaDA, threshold 0.9", settings={"max_new_tokens": 256, "block_size": 32, "threshold": 0.9}, source="Fast-dLLM evaluation scripts"),
-        Preset(name="LLaDA, dual cache", settings={"max_new_tokens": 256, "block_size": 32, "threshold": 0.9, "cache": "dual"}, source="Fast-dLLM evaluation scripts"),
+        Preset(
+            name="LLaDA, threshold 0.9",
+            settings={"max_new_tokens": 256, "block_size": 32, "threshold": 0.9},
+            source="Fast-dLLM evaluation scripts",
+        ),
+        Preset(
+            name="LLaDA, dual cache",
+            settings={"max_new_tokens": 256, "block_size": 32, "threshold": 0.9, "cache": "dual"},
+            source="Fast-dLLM evaluation scripts",
+        ),
     ),
     sweep=("threshold", "factor", "block_size", "steps"),
     order=30,

@@ -26,7 +26,10 @@ class FastDllmSettings(Settings):
     )
     block_size: int = shared.block_size(32)
     rule: Literal["threshold", "factor", "steps"] = setting(
-        "threshold", label="Commit by", effect="a confidence threshold, the factor rule, or a fixed number a pass", group=Group.PARALLEL_DECODING
+        "threshold",
+        label="Commit by",
+        effect="a confidence threshold, the factor rule, or a fixed number a pass",
+        group=Group.PARALLEL_DECODING,
     )
     threshold: float = setting(
         0.9,
@@ -39,10 +42,24 @@ class FastDllmSettings(Settings):
         step=0.05,
     )
     factor: float = setting(
-        1.0, label="Factor", effect="higher commits more tokens a pass; used by the factor rule only", group=Group.PARALLEL_DECODING, symbol="f", ge=0.0, le=10.0, step=0.1
+        1.0,
+        label="Factor",
+        effect="higher commits more tokens a pass; used by the factor rule only",
+        group=Group.PARALLEL_DECODING,
+        symbol="f",
+        ge=0.0,
+        le=10.0,
+        step=0.1,
     )
     steps: int = setting(
-        96, label="Steps", effect="passes in all; used by the fixed number only", group=Group.PARALLEL_DECODING, unit="passes", ge=1, le=4096, step=1
+        96,
+        label="Steps",
+        effect="passes in all; used by the fixed number only",
+        group=Group.PARALLEL_DECODING,
+        unit="passes",
+        ge=1,
+        le=4096,
+        step=1,
     )
     confidence: Literal["max_prob", "margin", "neg_entropy"] = shared.confidence_kind()
     skip_after_end: bool = shared.skip_after_end(False)
@@ -59,6 +76,10 @@ class FastDllmSettings(Settings):
         if self.rule == "steps" and self.steps % blocks:
             nearest = max(blocks, round(self.steps / blocks) * blocks)
             raise SettingError(
-                f"{self.steps} steps cannot be split evenly over {blocks} blocks.", "", f"Choose a multiple of {blocks}.", field="steps", suggestion=nearest
+                f"{self.steps} steps cannot be split evenly over {blocks} blocks.",
+                "",
+                f"Choose a multiple of {blocks}.",
+                field="steps",
+                suggestion=nearest,
             )
         return self

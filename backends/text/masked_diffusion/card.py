@@ -39,7 +39,8 @@ CARD = Card(
     checkpoints=DIFFUSION_CHECKPOINTS,
     outputs=("text", "decoding_trace"),
     determinism=Determinism.BIT_EXACT,
-    limits="Nothing is cached: every pass covers prompt and answer, so time grows with both. On Dream checkpoints this runs LLaDA's schedule, not Dream's own.",
+    limits="Nothing is cached: every pass covers prompt and answer, so time grows with both. On Dream checkpoints this runs "
+    "LLaDA's schedule, not Dream's own.",
     examples=(
         Example(
             title="Half the steps",

@@ -19,10 +19,23 @@ class MaskedDiffusionSettings(Settings):
     """One pane's settings."""
 
     guidance_scale: float = setting(
-        0.0, label="Classifier-free guidance", effect="0 is off; higher follows the prompt harder and doubles the work", group=Group.GUIDANCE, ge=0.0, le=10.0, step=0.5
+        0.0,
+        label="Classifier-free guidance",
+        effect="0 is off; higher follows the prompt harder and doubles the work",
+        group=Group.GUIDANCE,
+        ge=0.0,
+        le=10.0,
+        step=0.5,
     )
     steps: int = setting(
-        96, label="Steps", effect="equal to the new tokens: one token a pass; fewer is faster and worse", group=Group.PARALLEL_DECODING, unit="passes", ge=1, le=4096, step=1
+        96,
+        label="Steps",
+        effect="equal to the new tokens: one token a pass; fewer is faster and worse",
+        group=Group.PARALLEL_DECODING,
+        unit="passes",
+        ge=1,
+        le=4096,
+        step=1,
     )
     block_size: int = shared.block_size(96, 4096)
     remasking: Literal["low_confidence", "random"] = setting(

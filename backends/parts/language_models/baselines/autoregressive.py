@@ -1,6 +1,7 @@
 """Autoregressive decoding: one token a pass.
 
-What it does: feeds the prompt, then each chosen token. With the key-value cache a pass feeds one row; without it, everything again (the plain version).
+What it does: feeds the prompt, then each chosen token. With the key-value cache a pass feeds one row; without it, everything
+again (the plain version).
 Where: the usual causal decoder; the baseline of the D2F paper's headline.
 What it does not do: no speculation, no beams, no batching.
 """

@@ -1,7 +1,7 @@
 """The causal models behind autoregressive decoding.
 
-What it does: `StackModel` runs a Llama-layout pocket checkpoint on the very stack that D2F uses, so the two are timed on the same code;
-`LibraryModel` runs any causal checkpoint that transformers knows.
+What it does: `StackModel` runs a Llama-layout pocket checkpoint on the very stack that D2F uses, so the two are timed on the
+same code; `LibraryModel` runs any causal checkpoint that transformers knows.
 Where: `LlamaForCausalLM`, `Qwen2ForCausalLM` and their like; the allow-list is in `causal_library`.
 What it does not do: one sequence at a time.
 """
@@ -53,9 +53,9 @@ class LibraryModel:
 
     def next_logits(self, ids: list[int], start: int) -> Tensor:
         rows = torch.tensor([ids], device=self.network.device)
-        output = self.network(input_ids=rows, past_key_values=self._cache, use_cache=self._keep, logits_to_keep=1)
+        output = self.network(input_ids=rows, cache=self._cache, use_cache=self._keep, logits_to_keep=1)
         if self._keep:
-            self._cache = output.past_key_values
+            self._cache = output.cache
             self._length = start + len(ids)
         logits: Tensor = output.logits[0, -1:]
         return logits
@@ -64,5 +64,7 @@ class LibraryModel:
         if self._cache is None:
             return 0, 0
         layers = getattr(self._cache, "layers", ())
-        held = sum(tensor.numel() * tensor.element_size() for layer in layers for tensor in (layer.keys, layer.values) if tensor is not None)
+        held = sum(
+            tensor.numel() * tensor.element_size() for layer in layers for tensor in (layer.keys, layer.values) if tensor is not None
+        )
         return self._length, held

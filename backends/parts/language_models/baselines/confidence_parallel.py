@@ -1,9 +1,11 @@
 """Fast-dLLM: confidence-parallel decoding of a plain diffusion model, with an approximate prefix or dual cache.
 
-What it does: the answer is decoded block by block. Each pass commits the best position of the current block and every other one that passes a
-threshold or the factor rule. With a cache, the first pass of a block covers everything and freezes the rows around the block.
+What it does: the answer is decoded block by block. Each pass commits the best position of the current block and every other one
+that passes a threshold or the factor rule. With a cache, the first pass of a block covers everything and freezes the rows
+around the block.
 Where: Fast-dLLM (NVlabs), LLaDA version; D2F specification 3.4. `cache="none"` is the plain version.
-What it does not do: attention is bidirectional, so frozen rows go stale as the block fills in: both caches are approximate, unlike D2F's.
+What it does not do: attention is bidirectional, so frozen rows go stale as the block fills in: both caches are approximate,
+unlike D2F's.
 
 Letters: P prompt length, [s, e) the current block, L = P + new tokens.
 """
@@ -19,7 +21,17 @@ from torch import Tensor
 
 from backends.contract import MethodError
 from backends.parts.caches.key_values import KeyValueCache
-from backends.parts.language_models.decoding import CommittedToken, Decoding, DecodingResult, DecodingStep, Observer, answer_is_final, cut_at_stop, masked_logits, predicting_rows
+from backends.parts.language_models.decoding import (
+    CommittedToken,
+    Decoding,
+    DecodingResult,
+    DecodingStep,
+    Observer,
+    answer_is_final,
+    cut_at_stop,
+    masked_logits,
+    predicting_rows,
+)
 from backends.parts.language_models.sampling import SamplingRule, check_finite, choose
 from backends.parts.language_models.transformer import DecoderStack
 from backends.parts.schedules.tokens_per_step import tokens_per_step
@@ -81,7 +93,9 @@ def decode(
     """Decode one prompt; yields one step a forward pass and returns the answer."""
     mask_id = model.shape.mask_token_id
     if mask_id is None:
-        raise MethodError("This checkpoint has no mask token.", "Fast-dLLM needs a masked diffusion model.", "Choose a LLaDA or Dream checkpoint.")
+        raise MethodError(
+            "This checkpoint has no mask token.", "Fast-dLLM needs a masked diffusion model.", "Choose a LLaDA or Dream checkpoint."
+        )
     prompt_length = len(prompt)
     ids = torch.tensor([[*prompt, *[mask_id] * rule.new_tokens]], device=model.device)
     window = Window(model, rule.cache, ids.shape[1])
@@ -98,7 +112,9 @@ def decode(
                 break
             index += 1
             hidden, window_start = window.hidden(ids, start, end, first)
-            logits = masked_logits(model, predicting_rows(model, hidden, window_start, positions, None if window_start == 0 else window.carry))
+            logits = masked_logits(
+                model, predicting_rows(model, hidden, window_start, positions, None if window_start == 0 else window.carry)
+            )
             if observer is not None:
                 observer(index, positions.tolist(), logits)
             committed = _commit(ids, prompt_length, positions, logits, rule, quota.pop(0) if quota else 1, generator, index)
@@ -112,7 +128,14 @@ def decode(
 
 
 def _commit(
-    ids: Tensor, prompt_length: int, positions: Tensor, logits: Tensor, rule: ParallelRule, quota: int, generator: torch.Generator | None, index: int
+    ids: Tensor,
+    prompt_length: int,
+    positions: Tensor,
+    logits: Tensor,
+    rule: ParallelRule,
+    quota: int,
+    generator: torch.Generator | None,
+    index: int,
 ) -> tuple[CommittedToken, ...]:
     check_finite(logits, index)
     choice = choose(logits, rule.sampling, generator)

@@ -1,8 +1,10 @@
 """Plain masked diffusion decoding: the published LLaDA sampler.
 
-What it does: the answer starts as masks; each step runs one full bidirectional pass and commits a fixed number of tokens, the most confident
-ones (or random ones), block after block. Optional classifier-free guidance runs the prompt masked beside the prompt given.
-Where: LLaDA's `generate`: Gumbel draw in float64, low-confidence remasking, tokens per step = masks // steps with the remainder first.
+What it does: the answer starts as masks; each step runs one full bidirectional pass and commits a fixed number of tokens, the
+most confident ones (or random ones), block after block. Optional classifier-free guidance runs the prompt masked beside the
+prompt given.
+Where: LLaDA's `generate`: Gumbel draw in float64, low-confidence remasking, tokens per step = masks // steps with the remainder
+first.
 What it does not do: no cache, no parallel threshold (see Fast-dLLM), no revision of committed tokens.
 
 Letters: P prompt length, N answer length.
@@ -18,7 +20,17 @@ import torch
 from torch import Tensor
 
 from backends.contract import MethodError
-from backends.parts.language_models.decoding import CommittedToken, Decoding, DecodingResult, DecodingStep, Observer, answer_is_final, cut_at_stop, masked_logits, predicting_rows
+from backends.parts.language_models.decoding import (
+    CommittedToken,
+    Decoding,
+    DecodingResult,
+    DecodingStep,
+    Observer,
+    answer_is_final,
+    cut_at_stop,
+    masked_logits,
+    predicting_rows,
+)
 from backends.parts.language_models.sampling import check_finite, gumbel_choice
 from backends.parts.language_models.transformer import DecoderStack
 from backends.parts.schedules.tokens_per_step import tokens_per_step
@@ -90,7 +102,14 @@ def _guided_logits(model: DecoderStack, ids: Tensor, start: int, positions: Tens
 
 
 def _commit(
-    ids: Tensor, start: int, positions: Tensor, logits: Tensor, count: int, rule: DiffusionRule, generator: torch.Generator | None, index: int
+    ids: Tensor,
+    start: int,
+    positions: Tensor,
+    logits: Tensor,
+    count: int,
+    rule: DiffusionRule,
+    generator: torch.Generator | None,
+    index: int,
 ) -> tuple[CommittedToken, ...]:
     check_finite(logits, index)
     tokens = gumbel_choice(logits, rule.temperature, generator)
@@ -98,12 +117,16 @@ def _commit(
     order = probabilities if rule.remasking == "low_confidence" else torch.rand(probabilities.shape, generator=generator, device=ids.device)
     chosen = order.topk(min(count, len(positions))).indices
     ids[0, positions[chosen]] = tokens[chosen]
-    chosen_positions, chosen_tokens, confidences = (positions[chosen] - start).tolist(), tokens[chosen].tolist(), probabilities[chosen].tolist()
+    chosen_positions, chosen_tokens, confidences = (
+        (positions[chosen] - start).tolist(),
+        tokens[chosen].tolist(),
+        probabilities[chosen].tolist(),
+    )
     return tuple(CommittedToken(*committed) for committed in zip(chosen_positions, chosen_tokens, confidences, strict=True))
 
 
 def block_states(answer: list[int], block_size: int, current: int, mask_id: int) -> tuple[str, ...]:
-    """"done", "full" (being decoded) or "inactive" for each block."""
+    """ "done", "full" (being decoded) or "inactive" for each block."""
     states = []
     for block in range(len(answer) // block_size):
         if mask_id not in answer[block * block_size : (block + 1) * block_size]:

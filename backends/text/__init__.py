@@ -1,0 +1,1 @@
+"""Text methods: one folder each."""
