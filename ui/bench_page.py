@@ -8,6 +8,7 @@ It deliberately shows no output and no message: `web/js` draws both from the stu
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -21,7 +22,7 @@ from storage.values import PaneSpec
 from ui.controls import control, read
 from ui.drafts import Draft, Drafts, add_pane, examples, first_draft, use_example
 from ui.panes import RenderedPanes, render_panes
-from ui.security import account_of, owner_of
+from ui.security import owner_of
 
 Session = tuple[str, int]
 """Owner and revision: what a render is keyed by."""
@@ -58,7 +59,9 @@ class BenchPage:
                 self._input_components = [self._shared_input(spec) for spec in self._inputs if spec.widget != "" or spec.kind == "text"]
             with gr.Column(elem_classes=["shared-run"], min_width=0):
                 with gr.Row(elem_classes=["acts"]):
-                    self._number_components = [self._shared_input(spec) for spec in self._inputs if spec.widget == "" and spec.kind != "text"]
+                    self._number_components = [
+                        self._shared_input(spec) for spec in self._inputs if spec.widget == "" and spec.kind != "text"
+                    ]
                     self.seed = self._shared_number("seed", "Seed", self._start.seed)
                     self.repeats = self._shared_number("repeats", "Repeats", self._start.repeats)
                     with gr.Row(elem_classes=["stick"]):
@@ -67,9 +70,16 @@ class BenchPage:
                 with gr.Row(elem_classes=["acts", "acts2"]):
                     self.example = gr.Dropdown(
                         [(f"Example: {example.title}", key) for key, (_, example) in examples(self._cards).items()],
-                        value=self._start.example or None, label="Example", container=False, filterable=False, min_width=0, interactive=True,
-                        elem_id=self._id("example"), elem_classes=["sel", "small"], visible=bool(examples(self._cards)),
-                    )  # fmt: skip
+                        value=self._start.example or None,
+                        label="Example",
+                        container=False,
+                        filterable=False,
+                        min_width=0,
+                        interactive=True,
+                        elem_id=self._id("example"),
+                        elem_classes=["sel", "small"],
+                        visible=bool(examples(self._cards)),
+                    )
                     self.sweep = gr.Button("Sweep…", elem_id=self._id("sweep"), elem_classes=["btn", "sm"], min_width=0)
                     self.more = gr.Button("Add pane", elem_id=self._id("add"), elem_classes=["btn", "sm"], min_width=0)
                     self.refresh = gr.Button("Draw again", elem_id=self._id("refresh"), elem_classes=["dp-off"], min_width=0)
@@ -128,13 +138,11 @@ class BenchPage:
         """Give the buttons their work; every handler reads all controls, so that nothing typed a moment ago is lost."""
         everything = [*self._shared, *panes.components]
 
-        def on(trigger: Callable[..., Any], work: Callable[[str, Draft], Draft | None], extra: list[Component] | None = None) -> None:
+        def on(trigger: Callable[..., Any], work: Callable[[str, Draft], Draft]) -> None:
             def handle(request: gr.Request, *values: Any) -> list[Any]:
                 owner = _owner(request)
                 draft = self._collect(self._drafts.get(owner, self.tab), panes, values)
-                after = work(owner, draft)
-                draft = self._drafts.put(owner, after or draft)
-                return self._shown(owner, draft)
+                return self._shown(owner, self._drafts.put(owner, work(owner, draft)))
 
             trigger(handle, everything, self._open_outputs(), **_PRIVATE)
 
@@ -142,9 +150,9 @@ class BenchPage:
         on(self.stop.click, self._stop)
         on(self.more.click, lambda _, draft: add_pane(draft))
         for letter, button in panes.run_buttons.items():
-            on(button.click, lambda owner, draft, letter=letter: self._run_pane(owner, draft, letter))
+            on(button.click, partial(self._run_pane, letter))
         for button, change in panes.changes:
-            on(button.click, lambda _, draft, change=change: change(draft))
+            on(button.click, partial(_changed, change))
         for component, save in panes.saved:
             self._saves(component, save)
         for dropdown, choose in panes.choices:
@@ -164,7 +172,9 @@ class BenchPage:
         trigger = getattr(component, "change")  # noqa: B009  (the listener is made by the component's metaclass)
         trigger(handle, [component], None, trigger_mode="always_last", **_PRIVATE)
 
-    def _chooses(self, dropdown: Component, choose: Callable[[Draft, Any], Draft], everything: list[Component], panes: RenderedPanes) -> None:
+    def _chooses(
+        self, dropdown: Component, choose: Callable[[Draft, Any], Draft], everything: list[Component], panes: RenderedPanes
+    ) -> None:
         """A list whose choice changes the bench's structure."""
 
         def handle(request: gr.Request, choice: Any, *values: Any) -> list[Any]:
@@ -193,19 +203,27 @@ class BenchPage:
                 PaneSpec(pane=letter, method=pane.method, checkpoint=pane.checkpoint, settings=pane.settings)
                 for letter, pane in zip(draft.letters, draft.panes, strict=True)
             ),
-            inputs=draft.inputs, seed=draft.seed, repeats=draft.repeats, baseline=draft.baseline, owner=_account(owner),
-        )  # fmt: skip
+            inputs=draft.inputs,
+            seed=draft.seed,
+            repeats=draft.repeats,
+            baseline=draft.baseline,
+            owner=_account(owner),
+        )
         return self._asked(draft, lambda: {"comparison": self._studio.compare(request).id, "alone": {}})
 
-    def _run_pane(self, owner: str, draft: Draft, letter: str) -> Draft:
+    def _run_pane(self, letter: str, owner: str, draft: Draft) -> Draft:
         if any(found.pane in (None, letter) for found in self._drafts.faults(draft)):
             return draft
         pane = draft.pane(letter)
         known = {spec.name for spec in field_specs(self._studio.registry.card(pane.method).inputs)}
         request = SubmitRequest(
-            method=pane.method, checkpoint=pane.checkpoint, inputs={name: value for name, value in draft.inputs.items() if name in known},
-            settings=pane.settings, seed=draft.seed, owner=_account(owner),
-        )  # fmt: skip
+            method=pane.method,
+            checkpoint=pane.checkpoint,
+            inputs={name: value for name, value in draft.inputs.items() if name in known},
+            settings=pane.settings,
+            seed=draft.seed,
+            owner=_account(owner),
+        )
         return self._asked(draft, lambda: {"alone": draft.alone | {letter: self._studio.submit(request).id}})
 
     def _asked(self, draft: Draft, ask: Callable[[], dict[str, Any]]) -> Draft:
@@ -225,6 +243,11 @@ class BenchPage:
             if "/" not in run:
                 self._studio.cancel(run, account)
         return draft
+
+
+def _changed(change: Change, owner: str, draft: Draft) -> Draft:
+    """A change of the bench that does not depend on who asks."""
+    return change(draft)
 
 
 def _owner(request: gr.Request) -> str:

@@ -25,17 +25,26 @@ def cards_json(studio: Studio) -> list[dict[str, Any]]:
 
 def _card(card: Card) -> dict[str, Any]:
     return {
-        "key": card.key, "title": card.title, "tab": card.tab.value, "summary": card.summary, "limits": card.limits, "licence": card.licence,
-        "paper": card.paper.model_dump(), "baseline": card.baseline, "outputs": card.outputs, "determinism": card.determinism.value,
+        "key": card.key,
+        "title": card.title,
+        "tab": card.tab.value,
+        "summary": card.summary,
+        "limits": card.limits,
+        "licence": card.licence,
+        "paper": card.paper.model_dump(),
+        "baseline": card.baseline,
+        "outputs": card.outputs,
+        "determinism": card.determinism.value,
         "inputs": [spec.model_dump(mode="json") for spec in field_specs(card.inputs)],
         "settings": [spec.model_dump(mode="json") for spec in field_specs(card.settings)],
-        "sweep": card.sweep, "folder_roles": card.folder_roles,
+        "sweep": card.sweep,
+        "folder_roles": card.folder_roles,
         "examples": {f"{card.key}/{number}": example.point for number, example in enumerate(card.examples)},
         "checkpoints": [
             {"key": one.key, "title": one.title, "pocket": one.pocket, "note": one.note, "parameters": one.parameters, "dtype": one.dtype}
             for one in card.checkpoints
         ],
-    }  # fmt: skip
+    }
 
 
 class BenchState:
@@ -50,26 +59,42 @@ class BenchState:
         """Draft, faults, runs and what each pane shows."""
         runs, shown, sweep = self._runs(draft, since)
         return {
-            "tab": draft.tab, "revision": draft.revision, "inputs": draft.inputs, "seed": draft.seed, "repeats": draft.repeats,
-            "baseline": draft.baseline, "example": draft.example, "comparison": draft.comparison, "alone": bool(draft.alone), "sweep": sweep,
+            "tab": draft.tab,
+            "revision": draft.revision,
+            "inputs": draft.inputs,
+            "seed": draft.seed,
+            "repeats": draft.repeats,
+            "baseline": draft.baseline,
+            "example": draft.example,
+            "comparison": draft.comparison,
+            "alone": bool(draft.alone),
+            "sweep": sweep,
             "refused": draft.refused.model_dump(mode="json") if draft.refused else None,
             "faults": [{"pane": found.pane, **found.fault.model_dump(mode="json")} for found in self.drafts.faults(draft)],
             "panes": [self._pane(letter, draft.pane(letter), draft, shown.get(letter)) for letter in draft.letters],
             "runs": [run.model_dump(mode="json") for run in runs],
             "shown": shown,
             "finished": all(run.state.final for run in runs),
-        }  # fmt: skip
+        }
 
     def _pane(self, letter: str, pane: PaneDraft, draft: Draft, run: str | None) -> dict[str, Any]:
         card = self.studio.registry.card(pane.method)
         checkpoint = self.studio.models.find(card, pane.checkpoint)
         return {
-            "pane": letter, "method": pane.method, "title": card.title, "checkpoint": pane.checkpoint, "pocket": checkpoint.pocket,
-            "settings": pane.settings, "sentence": settings_sentence(card, pane.settings), "baseline": letter == draft.baseline,
-            "determinism": determinism_sentence(card, self.studio.device), "stale": run is not None and self._stale(pane, draft, run),
+            "pane": letter,
+            "method": pane.method,
+            "title": card.title,
+            "checkpoint": pane.checkpoint,
+            "pocket": checkpoint.pocket,
+            "settings": pane.settings,
+            "sentence": settings_sentence(card, pane.settings),
+            "baseline": letter == draft.baseline,
+            "determinism": determinism_sentence(card, self.studio.device),
+            "stale": run is not None and self._stale(pane, draft, run),
             "presets": [{"key": key, "label": label} for key, label, _ in self.drafts.presets(card)],
-            "typical_seconds": self.studio.store.typical_seconds(pane.method, pane.checkpoint), "memory_bytes": self._memory(card, pane, draft),
-        }  # fmt: skip
+            "typical_seconds": self.studio.store.typical_seconds(pane.method, pane.checkpoint),
+            "memory_bytes": self._memory(card, pane, draft),
+        }
 
     def _stale(self, pane: PaneDraft, draft: Draft, run_id: str) -> bool:
         """Do the controls differ from what the shown run was made with?"""

@@ -104,6 +104,4 @@ class _Sender:
         if self.whole_page:
             headers["cache-control"] = "no-store"
             if self.scope.get("diptych.new_owner"):
-                headers.append(
-                    "set-cookie", f"{OWNER_COOKIE}={self.scope[OWNER_KEY]}; Path=/; Max-Age={_ONE_YEAR}; HttpOnly; SameSite=Lax"
-                )
+                headers.append("set-cookie", f"{OWNER_COOKIE}={self.scope[OWNER_KEY]}; Path=/; Max-Age={_ONE_YEAR}; HttpOnly; SameSite=Lax")

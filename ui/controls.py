@@ -58,9 +58,13 @@ def _choice(spec: FieldSpec, value: Any, shared: dict[str, Any]) -> Component:
 def _text(spec: FieldSpec, value: Any, shared: dict[str, Any]) -> Component:
     lines = 2 if spec.widget == "textarea" else 1
     return gr.Textbox(
-        "" if value is None else str(value), lines=lines, max_lines=12 if lines > 1 else 1, elem_classes=["dp-field", spec.widget or "line"],
-        submit_btn=False, **shared,
-    )  # fmt: skip
+        "" if value is None else str(value),
+        lines=lines,
+        max_lines=12 if lines > 1 else 1,
+        elem_classes=["dp-field", spec.widget or "line"],
+        submit_btn=False,
+        **shared,
+    )
 
 
 def _file(spec: FieldSpec, value: Any, shared: dict[str, Any]) -> Component:

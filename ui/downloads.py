@@ -18,7 +18,7 @@ from fastapi import Response
 from app.exports import ExportFile
 
 _SANDBOX = "default-src 'none'; sandbox; frame-ancestors 'none'"
-_UNSAFE = re.compile(r'[^\w.\- ()\[\]+,=@]')
+_UNSAFE = re.compile(r"[^\w.\- ()\[\]+,=@]")
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 

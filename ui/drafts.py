@@ -87,7 +87,8 @@ def defaults(card: Card, settings: dict[str, Any] | None = None) -> dict[str, An
 def fresh_pane(card: Card, settings: dict[str, Any] | None = None, checkpoint: str = "") -> PaneDraft:
     """A pane with `card` at its defaults."""
     known = {one.key for one in card.checkpoints}
-    return PaneDraft(method=card.key, checkpoint=checkpoint if checkpoint in known else card.checkpoints[0].key, settings=defaults(card, settings))
+    chosen = checkpoint if checkpoint in known else card.checkpoints[0].key
+    return PaneDraft(method=card.key, checkpoint=chosen, settings=defaults(card, settings))
 
 
 # the buttons of the bench ---------------------------------------------------------------------------------------------
@@ -163,20 +164,25 @@ def use_example(draft: Draft | None, key: str, cards: tuple[Card, ...]) -> Draft
     """The bench with an example filled in."""
     card, example = examples(cards)[key]
     by_key = {one.key: one for one in cards}
-    wanted = example.panes or tuple((method, {}) for method in (card.baseline, card.key) if method in by_key)
-    panes = tuple(_example_pane(by_key, name, settings) for name, settings in wanted if name.partition("@")[0] in by_key)
+    wanted = example.panes or tuple((method, {}) for method in (card.baseline, card.key) if method)
+    checkpoints = (*example.checkpoints, *[""] * len(wanted))
+    panes = tuple(
+        fresh_pane(by_key[method], settings, checkpoint)
+        for (method, settings), checkpoint in zip(wanted, checkpoints, strict=False)
+        if method in by_key
+    )
     inputs = {spec.name: example.inputs.get(spec.name, spec.default) for one in cards for spec in field_specs(one.inputs)}
     base = draft or Draft(tab=card.tab.value, inputs={}, panes=panes[:1] or (fresh_pane(card),))
     return base.changed(
-        inputs=inputs, seed=example.seed, repeats=example.repeats, baseline="A", panes=(panes or base.panes)[:4], example=key, comparison=None,
+        inputs=inputs,
+        seed=example.seed,
+        repeats=example.repeats,
+        baseline="A",
+        panes=(panes or base.panes)[:4],
+        example=key,
+        comparison=None,
         alone={},
-    )  # fmt: skip
-
-
-def _example_pane(by_key: dict[str, Card], name: str, settings: dict[str, Any]) -> PaneDraft:
-    """`name` is a method's key, or "method@checkpoint"."""
-    method, _, checkpoint = name.partition("@")
-    return fresh_pane(by_key[method], settings, checkpoint)
+    )
 
 
 def first_draft(tab: Tab, cards: tuple[Card, ...]) -> Draft:
@@ -242,8 +248,9 @@ class Drafts:
                 place = None if fault.field in shared else letter
                 found.setdefault((place, fault.field, fault.what), PaneFault(pane=place, fault=fault))
         for name, low, high in (("seed", 0, 2**63 - 1), ("repeats", 1, 50)):
-            if fault := _number_fault(name, getattr(draft, name), low, high):
-                found[(None, name, fault.what)] = PaneFault(pane=None, fault=fault)
+            wrong = _number_fault(name, getattr(draft, name), low, high)
+            if wrong is not None:
+                found[(None, name, wrong.what)] = PaneFault(pane=None, fault=wrong)
         return tuple(found.values())
 
     def presets(self, card: Card) -> tuple[tuple[str, str, dict[str, Any]], ...]:

@@ -9,6 +9,7 @@ It deliberately attaches no listener: `RenderedPanes` says what was built, and `
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import gradio as gr
@@ -86,20 +87,36 @@ class _Layout:
         with gr.Row(elem_classes=["ph"], key=self.key("head", letter)):
             self.slot("key", letter, classes=("dp-letter",))
             method = gr.Dropdown(
-                [(one.title, one.key) for one in self.cards.values()], value=pane.method, label=f"Method of pane {letter}", container=False, interactive=True,
-                filterable=False, min_width=0, elem_id=self.id(letter, "method"), elem_classes=["q", "name"],
-                key=self.key("method", letter), preserved_by_key=None,
-            )  # fmt: skip
+                [(one.title, one.key) for one in self.cards.values()],
+                value=pane.method,
+                label=f"Method of pane {letter}",
+                container=False,
+                interactive=True,
+                filterable=False,
+                min_width=0,
+                elem_id=self.id(letter, "method"),
+                elem_classes=["q", "name"],
+                key=self.key("method", letter),
+                preserved_by_key=None,
+            )
             self.slot("mark", letter, classes=("dp-mark-slot",))
             run = gr.Button(
                 "Run pane", size="sm", min_width=0, elem_id=self.id(letter, "run"), elem_classes=["btn", "sm"], key=self.key("run", letter)
             )
         with gr.Row(elem_classes=["why"], key=self.key("why", letter)):
             checkpoint = gr.Dropdown(
-                [(one.title, one.key) for one in checkpoints], value=pane.checkpoint, label=f"Checkpoint of pane {letter}", container=False, interactive=True,
-                filterable=False, min_width=0, elem_id=self.id(letter, "checkpoint"), elem_classes=["q"],
-                key=self.key("checkpoint", letter, card.key), preserved_by_key=None,
-            )  # fmt: skip
+                [(one.title, one.key) for one in checkpoints],
+                value=pane.checkpoint,
+                label=f"Checkpoint of pane {letter}",
+                container=False,
+                interactive=True,
+                filterable=False,
+                min_width=0,
+                elem_id=self.id(letter, "checkpoint"),
+                elem_classes=["q"],
+                key=self.key("checkpoint", letter, card.key),
+                preserved_by_key=None,
+            )
             self.slot("does", letter, classes=("dp-does",))
         self.out.run_buttons[letter] = run
         self.out.choices.append((method, lambda draft, key: set_method(draft, letter, self.cards[key]) if key in self.cards else draft))
@@ -113,7 +130,9 @@ class _Layout:
         self.slot("verdict", classes=("dp-verdict-slot",))
         self.slot("cost", classes=("dp-cost",))
         letters = self.draft.letters
-        with gr.Column(elem_classes=["dp-settings", f"n{len(letters)}"], elem_id=self.id("settings"), min_width=0, key=self.key("settings")):
+        with gr.Column(
+            elem_classes=["dp-settings", f"n{len(letters)}"], elem_id=self.id("settings"), min_width=0, key=self.key("settings")
+        ):
             self.settings_head()
             for group in Group:
                 rows = self.rows(group)
@@ -130,7 +149,7 @@ class _Layout:
             self.slot("sethead", classes=("dp-sethead",))
             for letter in letters:
                 self.preset_list(letter)
-            for source, target in zip(letters, letters[1:], strict=False):
+            for source, target in pairwise(letters):
                 self.change(f"Copy {source} to {target}", f"copy-{target}", partial(_copy, source, target))
             if len(letters) == 2:
                 self.change("Swap", "swap", partial(_swap, "A", "B"))
@@ -143,10 +162,19 @@ class _Layout:
         known = self.drafts.presets(self.card(letter))
         chosen = next((key for key, _, settings in known if settings.items() <= self.draft.pane(letter).settings.items()), None)
         dropdown = gr.Dropdown(
-            [(f"{letter}: {label}", key) for key, label, _ in known], value=chosen, label=f"Preset of pane {letter}", container=False, interactive=True,
-            filterable=False, min_width=0, elem_id=self.id(letter, "preset"), elem_classes=["sel", "small", "preset"], visible=bool(known),
-            key=self.key("preset", letter, self.draft.pane(letter).method), preserved_by_key=None,
-        )  # fmt: skip
+            [(f"{letter}: own values", ""), *((f"{letter}: {label}", key) for key, label, _ in known)],
+            value=chosen or "",
+            label=f"Preset of pane {letter}",
+            container=False,
+            interactive=True,
+            filterable=False,
+            min_width=0,
+            elem_id=self.id(letter, "preset"),
+            elem_classes=["sel", "small", "preset"],
+            visible=bool(known),
+            key=self.key("preset", letter, self.draft.pane(letter).method),
+            preserved_by_key=None,
+        )
         settings = {key: values for key, _, values in known}
         card = self.card(letter)
         self.out.choices.append((dropdown, lambda draft, key: use_preset(draft, letter, card, settings[key]) if key in settings else draft))
@@ -179,9 +207,12 @@ class _Layout:
                 self.slot("none", letter, name, classes=("na",))
                 return
             component = control(
-                spec, self.draft.pane(letter).settings.get(name, spec.default), elem_id=self.id(letter, "set", name),
-                label=f"{spec.label}, pane {letter}", key=self.key("set", letter, card.key, name),
-            )  # fmt: skip
+                spec,
+                self.draft.pane(letter).settings.get(name, spec.default),
+                elem_id=self.id(letter, "set", name),
+                label=f"{spec.label}, pane {letter}",
+                key=self.key("set", letter, card.key, name),
+            )
             self.slot("fault", letter, name, classes=("dp-fault",))
         self.out.components.append(component)
         self.out.fields.append((letter, card.key, spec))

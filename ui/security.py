@@ -138,19 +138,17 @@ class Guard:
         if refused := self._foreign(scope, headers):
             return refused
         path = unquote(unquote(scope["path"]))
-        if path.startswith(CLOSED_PREFIXES) or path.startswith("/gradio_api/file=") and "://" in path:
+        if path.startswith(CLOSED_PREFIXES) or (path.startswith("/gradio_api/file=") and "://" in path):
             return 404, AccessError("There is nothing here.", "", "Go to the page itself.")
-        length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > self._body_limit(scope["path"]):
-            return 413, AccessError(
-                "This is larger than the studio accepts.", f"The limit is {self._body_limit(scope['path']):,} bytes.", "Send a smaller file."
-            )
+        length, limit = headers.get("content-length", "0"), self._body_limit(scope["path"])
+        if not length.isdigit() or int(length) > limit:
+            return 413, AccessError("This is larger than the studio accepts.", f"The limit is {limit:,} bytes.", "Send a smaller file.")
         return None
 
     def _foreign(self, scope: Scope, headers: Headers) -> tuple[int, AccessError] | None:
         """Refuse what another site's page sends; following a link to the page itself is allowed."""
         origins, sites = headers.getlist("origin"), headers.getlist("sec-fetch-site")
-        own_origin = not origins or (len(origins) == 1 and self.policy.knows(parse_origin(origins[0])) and self._same_scheme(scope, origins[0]))
+        own_origin = not origins or (len(origins) == 1 and self._is_own(scope, origins[0]))
         own_site = not sites or (len(sites) == 1 and sites[0] in ("same-origin", "none"))
         if own_origin and own_site:
             return None
@@ -162,8 +160,9 @@ class Guard:
             return None
         return 403, AccessError("This request comes from another site.", "Only the studio's own page may send it.", "Use the page itself.")
 
-    def _same_scheme(self, scope: Scope, origin: str) -> bool:
-        return origin.partition("://")[0] == scope.get("scheme", "http")
+    def _is_own(self, scope: Scope, origin: str) -> bool:
+        same_scheme = origin.partition("://")[0] == str(scope.get("scheme", "http"))
+        return same_scheme and self.policy.knows(parse_origin(origin))
 
     def _body_limit(self, path: str) -> int:
         return self.policy.max_upload_bytes if path.startswith(_UPLOAD_PREFIXES) else _BODY_LIMIT

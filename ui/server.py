@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 
 from app.api import Studio
 from app.errors import AccessError, ResourceError, StudioError, UnknownCheckpoint, UnknownMethod, UnknownRun
-from ui import endpoints, routes
+from ui import bench_routes, endpoints, routes
 from ui.content_policy import PageHeaders
 from ui.drafts import Drafts
 from ui.panels import history, models, queue, verify
@@ -71,8 +71,8 @@ def build_app(studio: Studio, options: ServerOptions) -> FastAPI:
     app = FastAPI(title="Diptych", docs_url=None, redoc_url=None, openapi_url=None)
     drafts = Drafts(studio)
     for router in (
-        routes.router(studio, drafts), endpoints.router(studio), history.router(studio, drafts), queue.router(studio),
-        models.router(studio), verify.router(studio, drafts),
+        routes.router(studio), bench_routes.router(studio, drafts), endpoints.router(studio), history.router(studio), queue.router(studio),
+        models.router(studio), verify.router(studio),
     ):  # fmt: skip
         app.include_router(router)
     for folder in ("js", "css", "views"):

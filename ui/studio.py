@@ -21,9 +21,7 @@ TAB_TITLES = {
 
 def build_page(studio: Studio, drafts: Drafts) -> gr.Blocks:
     """The page's Gradio part, ready to be mounted."""
-    page = gr.Blocks(
-        title="Diptych", analytics_enabled=False, fill_width=True, delete_cache=(_SWEEP_EVERY_SECONDS, _KEEP_SECONDS)
-    )
+    page = gr.Blocks(title="Diptych", analytics_enabled=False, fill_width=True, delete_cache=(_SWEEP_EVERY_SECONDS, _KEEP_SECONDS))
     with page:
         if not studio.registry.tabs:
             gr.Column(elem_id="dp-no-methods", elem_classes=["dp-slot"])

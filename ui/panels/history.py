@@ -15,7 +15,6 @@ from app.api import Studio
 from app.errors import UnknownMethod
 from app.summary import settings_sentence
 from storage.values import HistoryQuery, RunRow
-from ui.drafts import Drafts
 from ui.security import account_of
 
 _PAGE = 50
@@ -45,25 +44,47 @@ class Runs(_Body):
     runs: tuple[str, ...] = Field(min_length=1, max_length=500)
 
 
-def router(studio: Studio, drafts: Drafts) -> APIRouter:
+def router(studio: Studio) -> APIRouter:
     """The panel's routes."""
     routes = APIRouter(prefix="/studio")
+    _add_finding(routes, studio)
+    _add_marking(routes, studio)
+    return routes
 
+
+def _add_finding(routes: APIRouter, studio: Studio) -> None:
     @routes.get("/history")
     def history(
-        request: Request, text: str = "", tab: str = "", method: str = "", state: str = "", starred: bool = False, tag: str = "",
+        request: Request,
+        text: str = "",
+        tab: str = "",
+        method: str = "",
+        state: str = "",
+        starred: bool = False,
+        tag: str = "",
         before: int | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         query = HistoryQuery(
-            text=text[:500], tab=tab, method=method, state=state, starred=starred, tag=tag, before=before, limit=_PAGE,
+            text=text[:500],
+            tab=tab,
+            method=method,
+            state=state,
+            starred=starred,
+            tag=tag,
+            before=before,
+            limit=_PAGE,
             owner=account_of(request.scope),
-        )  # fmt: skip
+        )
         page = studio.history(query)
         return {
             "runs": [row_json(studio, run) for run in page.runs],
-            "total": page.total, "next_before": page.next_before, "counts": page.counts,
-        }  # fmt: skip
+            "total": page.total,
+            "next_before": page.next_before,
+            "counts": page.counts,
+        }
 
+
+def _add_marking(routes: APIRouter, studio: Studio) -> None:
     @routes.post("/runs/{run_id}/star")
     def star(request: Request, run_id: str, body: Star) -> dict[str, bool]:
         studio.star(run_id, body.starred, account_of(request.scope))
@@ -90,19 +111,43 @@ def router(studio: Studio, drafts: Drafts) -> APIRouter:
         studio.delete(body.runs, account_of(request.scope))
         return {"deleted": len(body.runs)}
 
-    return routes
-
 
 def row_json(studio: Studio, run: RunRow) -> dict[str, Any]:
     """A run as History and Queue show it."""
-    fields = {"id", "method", "method_title", "tab", "checkpoint", "seed", "title", "comparison", "pane", "repeat", "purpose", "state",
-              "position", "created", "started", "finished", "fault", "partial", "starred", "tags", "note", "metrics", "sequence"}  # fmt: skip
+    fields = {
+        "id",
+        "method",
+        "method_title",
+        "tab",
+        "checkpoint",
+        "seed",
+        "title",
+        "comparison",
+        "pane",
+        "repeat",
+        "purpose",
+        "state",
+        "position",
+        "created",
+        "started",
+        "finished",
+        "fault",
+        "partial",
+        "starred",
+        "tags",
+        "note",
+        "metrics",
+        "sequence",
+    }
     row = run.model_dump(mode="json", include=fields)
     signed = [artifact for artifact in run.artifacts if artifact.record is not None]
     return row | {
-        "sentence": _sentence(studio, run), "artifacts": len(run.artifacts), "signed": len(signed),
-        "digest": signed[0].digest if signed else "", "artifact": signed[0].id if signed else "",
-    }  # fmt: skip
+        "sentence": _sentence(studio, run),
+        "artifacts": len(run.artifacts),
+        "signed": len(signed),
+        "digest": signed[0].digest if signed else "",
+        "artifact": signed[0].id if signed else "",
+    }
 
 
 def _sentence(studio: Studio, run: RunRow) -> str:

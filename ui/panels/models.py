@@ -79,7 +79,9 @@ class Transfers:
             transfer.fault = error.fault
         except Exception as error:  # the thread's boundary: whatever the network library raised is worded for the page
             logger.exception("pulling %s for %s failed", *reversed(key))
-            transfer.fault = Fault(kind="CheckpointError", what="The download did not finish.", why=str(error)[:300], next_step="Resume it later.")
+            transfer.fault = Fault(
+                kind="CheckpointError", what="The download did not finish.", why=str(error)[:300], next_step="Resume it later."
+            )
         finally:
             transfer.ended = True
 

@@ -7,7 +7,7 @@ It deliberately changes no control: "use these" sends the shown settings through
 
 import io
 import zipfile
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.concurrency import run_in_threadpool
@@ -15,7 +15,7 @@ from fastapi.concurrency import run_in_threadpool
 from app.api import Studio
 from app.errors import UnknownMethod, UploadRefused
 from backends.contract import field_specs
-from ui.drafts import Drafts
+from ui.security import account_of
 
 SIDECAR = ".intoto.json"
 _ARCHIVE_ENTRIES = 64
@@ -23,18 +23,18 @@ _ARCHIVE_BYTES = 256 * 2**20
 _CHUNK = 2**20
 
 
-def router(studio: Studio, drafts: Drafts) -> APIRouter:
+def router(studio: Studio) -> APIRouter:
     """The panel's routes."""
     routes = APIRouter(prefix="/studio")
 
     @routes.post("/verify")
-    async def verify(request: Request, files: list[UploadFile] = File()) -> dict[str, Any]:
+    async def verify(files: Annotated[list[UploadFile], File()]) -> dict[str, Any]:
         given = [(file.filename or "file", await file.read()) for file in files[:4]]
         return await run_in_threadpool(_verify, studio, given)
 
     @routes.get("/verify/artifact/{artifact_id}")
-    def verify_stored(artifact_id: str) -> dict[str, Any]:
-        row, data = studio.artifact(artifact_id)
+    def verify_stored(request: Request, artifact_id: str) -> dict[str, Any]:
+        row, data = studio.artifact(artifact_id, account_of(request.scope))
         return _report(studio, data, f"{row.name} ({row.digest[:8]})", None)
 
     @routes.get("/chain")

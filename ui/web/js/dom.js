@@ -28,7 +28,7 @@ function fill(el, attrs, children) {
     else if (name === "on") for (const [event, listener] of Object.entries(value)) el.addEventListener(event, listener);
     else el.setAttribute(name, value === true ? "" : String(value));
   }
-  el.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
+  el.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
   return el;
 }
 
@@ -39,7 +39,7 @@ export function clear(el) {
 
 /** Put these in place of what was inside. */
 export function replace(el, ...children) {
-  el.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
+  el.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
 }
 
 /** Our own box inside a slot that Gradio laid out; its anchors beside it stay untouched. */

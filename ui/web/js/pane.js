@@ -76,7 +76,7 @@ export class Pane {
       const wanted = `${words}|${remove}|${card?.key}`;
       if (inside(mark).dataset.key !== wanted) {
         inside(mark).dataset.key = wanted;
-        const away = h("button", { type: "button", class: "dp-link note", "aria-label": `Remove pane ${letter}`, on: { click: () => bench.el("remove-" + letter)?.click() } }, "remove");
+        const away = h("button", { type: "button", class: "dp-link note", style: { "font-size": "var(--t1)" }, "aria-label": `Remove pane ${letter}`, on: { click: () => bench.el("remove-" + letter)?.click() } }, "remove");
         replace(inside(mark), words ? h("span", { class: "note" }, words) : "", h("span", { class: "dp-gap" }), remove ? away : "");
         const title = [card?.summary, card && `${card.paper.title} (${card.paper.year})`, card?.limits && `Limits: ${card.limits}`].filter(Boolean).join("\n");
         bench.el(letter, "method")?.setAttribute("title", title);
@@ -86,6 +86,7 @@ export class Pane {
     if (does) {
       if (!inside(does).firstElementChild) replace(inside(does), h("button", { type: "button", class: "does", title: "Change these settings", on: { click: () => bench.settings.reveal(letter) } }));
       setText(inside(does).firstElementChild, pane.sentence);
+      inside(does).firstElementChild.title = `${pane.sentence}. Change these settings.`;
     }
     this.drawRunButton(state);
   }
@@ -178,6 +179,7 @@ export class Pane {
   stateBox(pane, run, live, running, state) {
     if (run?.state === "failed") return { key: `failed ${run.id}`, make: () => this.failedBox(run) };
     if (!run) return { key: `empty ${pane.typical_seconds} ${pane.memory_bytes} ${this.bench.letters.length}`, make: () => this.emptyBox(pane) };
+    if (live?.purpose === "warmup") return { key: "warmup", make: () => h("div", { class: "blank" }, h("b", {}, "Warming up"), "Loading the weights and the first passes are not counted; the measured run follows.") };
     if (run.state === "queued" && !this.fed) {
       const ahead = state.runs.find((one) => one.state === "running");
       return { key: `queued ${run.position} ${ahead?.pane} ${ahead?.purpose} ${Math.round(run.eta_seconds ?? -1)}`, make: () => this.waitingBox(run, ahead) };
