@@ -45,8 +45,8 @@ def functions(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def allowed_lines(path: Path) -> int:
-    """A paper's loop may be longer than other functions; so may the one test that tells a whole story."""
-    loop = path.name in ("algorithm.py", "pocket.py") or path.is_relative_to(ROOT / "backends" / "parts")
+    """A paper's loop may be longer than other functions; so may a migration's tables and the one test that tells a whole story."""
+    loop = "migrations" in path.parts or path.name in ("algorithm.py", "pocket.py") or path.is_relative_to(ROOT / "backends" / "parts")
     return LOOP_LINES if loop or path.is_relative_to(ROOT / "tests") else FUNCTION_LINES
 
 
@@ -83,7 +83,7 @@ def test_every_module_says_what_it_does_and_what_it_leaves_out() -> None:
     def complete(path: Path) -> bool:
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         lines = [line for line in text.splitlines() if line.strip()]
-        return len(lines) >= 3 and re.search(r"\b(not|no|never|nothing|deliberately)\b", text) is not None
+        return len(lines) >= 3 and re.search(r"\b(not|no|never|nothing|deliberately)\b", text, re.IGNORECASE) is not None
 
     spoken = [path for path in SOURCES if path.name != "__init__.py" and path.stat().st_size]
     assert not [str(path.relative_to(ROOT)) for path in spoken if not complete(path)]
