@@ -17,10 +17,10 @@ from typing import Any
 import filelock
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import QueuePool
 
-from storage.errors import Unavailable, from_driver, from_system
+from storage.errors import Unavailable, from_system, naming_errors
 
 _log = logging.getLogger(__name__)
 
@@ -92,15 +92,6 @@ class Database:
         _log.info("bringing the database from version %s to %s", found or "none", HEAD)
         with self.writer.begin() as connection:
             upgrade(connection)
-
-
-@contextmanager
-def naming_errors() -> Iterator[None]:
-    """Give errors of the driver their names in the store."""
-    try:
-        yield
-    except SQLAlchemyError as error:
-        raise from_driver(error) from error
 
 
 def current_version(connection: Connection) -> str | None:
@@ -177,8 +168,6 @@ def _use_write_ahead_log(engine: Engine) -> None:
     raw = engine.raw_connection()
     try:
         mode = raw.driver_connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]  # type: ignore[union-attr]
-    except sqlite3.Error as error:
-        raise from_driver(error) from error
     finally:
         raw.close()
     if mode != "wal":

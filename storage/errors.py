@@ -13,8 +13,10 @@ It deliberately never leaks a driver's exception: whoever calls the store handle
 
 import errno
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from sqlalchemy.exc import IntegrityError, StatementError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 CHECK_DISK = "Check the disk and the rights of the data folder."
@@ -82,11 +84,22 @@ _SQLSTATE_REASONS = {
 }
 
 
+@contextmanager
+def naming_errors() -> Iterator[None]:
+    """Give errors of the database and its drivers their names here. A value that cannot be stored stays the caller's error."""
+    try:
+        yield
+    except (DBAPIError, PoolTimeout, sqlite3.Error) as error:
+        raise from_driver(error) from error
+    except UnicodeDecodeError as error:  # a damaged file's names make the driver's own message undecodable
+        raise Damaged("The database file is damaged: it holds text that is no text.") from error
+
+
 def from_driver(error: Exception) -> StoreError:
     """The store's name for an exception of SQLAlchemy or of a driver below it."""
     if isinstance(error, PoolTimeout):
         return Unavailable("All connections to the database are in use.", "Try again in a moment.")
-    original = error.orig if isinstance(error, StatementError) and error.orig is not None else error
+    original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     if isinstance(original, sqlite3.Error):
         return _from_sqlite(original)
     if isinstance(error, IntegrityError):

@@ -16,8 +16,8 @@ from sqlalchemy import Connection, insert, select, text, update
 
 from storage import search
 from storage.artifacts import FileOperations
-from storage.database import FILE_NAME, Database, naming_errors
-from storage.errors import Conflict, NotFound, from_system
+from storage.database import FILE_NAME, Database
+from storage.errors import Conflict, NotFound, from_system, naming_errors
 from storage.records import FIRST_PREVIOUS
 from storage.rows import column_values, fetch, load_runs, select_runs
 from storage.schema import artifacts, metadata, records, run_details, runs

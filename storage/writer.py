@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, RootTransaction
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
-from storage.errors import Unavailable, from_driver
+from storage.errors import Unavailable, naming_errors
 
 _log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -68,20 +68,17 @@ class Writer:
             del job, work, result  # keep no artifact bytes alive while idle
 
     def _transaction(self, work: Callable[[Connection], Result]) -> Result:
-        try:
-            with self._engine.connect() as connection:
-                transaction = self._begin(connection)
-                try:
-                    outcome = work(connection)
-                    transaction.commit()
-                except BaseException as error:
-                    if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError):
-                        connection.invalidate()  # after a failed write the driver's own state is not to be trusted
-                    transaction.rollback()
-                    raise
-                return outcome
-        except DBAPIError as error:
-            raise from_driver(error) from error
+        with naming_errors(), self._engine.connect() as connection:
+            transaction = self._begin(connection)
+            try:
+                outcome = work(connection)
+                transaction.commit()
+            except BaseException as error:
+                if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError):
+                    connection.invalidate()  # after a failed write the driver's own state is not to be trusted
+                transaction.rollback()
+                raise
+            return outcome
 
     def _begin(self, connection: Connection) -> RootTransaction:
         deadline = time.monotonic() + self._patience
