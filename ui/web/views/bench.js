@@ -60,6 +60,7 @@ export class TextPane {
     this.model = this.fresh();
     this.hasTokens = false;
     this.text.empty();
+    this.map.root.hidden = true;
     this.card.hide();
   }
 
@@ -172,6 +173,7 @@ export class Bench {
   }
 
   makeReplay() {
+    this.moment = null;
     let place = this.root.querySelector(".dp-replay");
     if (!place) {
       place = h("div", { class: "dp-replay" });

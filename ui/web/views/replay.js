@@ -99,7 +99,7 @@ export class Replay {
     const step = (now) => {
       began ??= now;
       const exact = from + ((now - began) / length) * max;
-      const value = Math.min(max, Math.floor(exact / grain) * grain);
+      const value = exact >= max ? max : Math.floor(exact / grain) * grain;
       if (value !== this.at) this.go(value, true);
       if (exact >= max) this.stop();
       else this.frame = requestAnimationFrame(step);
