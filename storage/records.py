@@ -12,6 +12,7 @@ import hashlib
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,39 +44,40 @@ class Records(Sweeping):
         The file is on the device before its row is written; row and record are one transaction.
         """
         data = bytes(artifact["data"])
-        digest = self._files.add(data)
-        values = {
-            "id": secrets.token_hex(16),
-            "run": checked_id("run", run_id),
-            "digest": digest,
-            "kind": artifact["kind"],
-            "name": artifact["name"],
-            "media_type": artifact["media_type"],
-            "bytes": len(data),
-            "facts": dict(artifact.get("facts", {})),
-            "partial": bool(artifact.get("partial", False)),
-        }
-
-        def work(connection: Connection) -> ArtifactRow:
-            sequence = sequence_of(connection, run_id)
-            # Files are removed only under the write lock. If a sweep or a deletion took this one a moment ago, write it again.
-            if not self._files.holds(digest, len(data)) and self._files.add(data) and not self._files.holds(digest, len(data)):
-                raise Unavailable("An artifact's file vanished while it was written.", CHECK_DISK)
-            record = None if sign is None else _next_number(connection)
-            row = ArtifactRow(**values, record=record)
-            connection.execute(insert(artifacts).values(**row.model_dump()))
-            if sign is not None:
-                _append(connection, self._clock(), lambda previous, number: sign(row, previous, number), run_id, row)
-            if row.partial:
-                connection.execute(update(runs).where(runs.c.sequence == sequence).values(partial=True))
-            return row
-
+        run = checked_id("run", run_id)
+        row = ArtifactRow(
+            id=secrets.token_hex(16),
+            run=run,
+            digest=self._files.add(data),
+            kind=artifact["kind"],
+            name=artifact["name"],
+            media_type=artifact["media_type"],
+            bytes=len(data),
+            facts=dict(artifact.get("facts", {})),
+            partial=bool(artifact.get("partial", False)),
+        )
         try:
-            return self._write(work)
+            return self._write(lambda connection: self._insert_artifact(connection, row, data, sign))
         except BaseException:
             with contextlib.suppress(StoreError):
-                self._remove_unreferenced((digest,))
+                self._remove_unreferenced((row.digest,))
             raise
+
+    def _insert_artifact(self, connection: Connection, row: ArtifactRow, data: bytes, sign: SignArtifact | None) -> ArtifactRow:
+        sequence = sequence_of(connection, row.run)
+        # Files are removed only under the write lock. If a sweep or a deletion took this one a moment ago, write it again.
+        if not self._files.holds(row.digest, len(data)):
+            self._files.add(data)
+            if not self._files.holds(row.digest, len(data)):
+                raise Unavailable("An artifact's file vanished while it was written.", CHECK_DISK)
+        if sign is not None:
+            row = row.model_copy(update={"record": _head(connection)[0] + 1})
+        connection.execute(insert(artifacts).values(**row.model_dump()))
+        if sign is not None:
+            _append(connection, self._clock(), partial(sign, row), row.run, row)
+        if row.partial:
+            connection.execute(update(runs).where(runs.c.sequence == sequence).values(partial=True))
+        return row
 
     def add_record(self, run: str | None, sign: SignRecord) -> RecordRow:
         """Keep a record that belongs to no artifact."""
@@ -143,10 +145,6 @@ class Records(Sweeping):
             if len(page) < PAGE:
                 return
             start = page[-1].sequence + 1
-
-
-def _next_number(connection: Connection) -> int:
-    return _head(connection)[0] + 1
 
 
 def _head(connection: Connection) -> tuple[int, str]:

@@ -129,25 +129,17 @@ class Runs(Core):
         runs: Sequence[NewRun] = (),
     ) -> ComparisonRow:
         """Keep a comparison and, in the same transaction, put its runs at the end of the queue."""
-        values = {
-            "id": checked_id("comparison", id) if id else secrets.token_hex(16),
-            "tab": tab,
-            "title": title,
-            "kind": kind,
-            "inputs": dict(inputs),
-            "seed": seed,
-            "repeats": repeats,
-            "baseline": baseline,
+        values: dict[str, Any] = {
+            **{"id": checked_id("comparison", id) if id else secrets.token_hex(16), "created": self._clock()},
+            **{"tab": tab, "title": title, "kind": kind, "owner": owner, "inputs": dict(inputs), "seed": seed},
+            **{"repeats": repeats, "baseline": baseline, "axes": [dict(axis) for axis in axes]},
             "panes": [pane.model_dump() for pane in panes],
-            "axes": [dict(axis) for axis in axes],
-            "owner": owner,
-            "created": self._clock(),
         }
 
         def work(connection: Connection) -> ComparisonRow:
             connection.execute(insert(comparisons).values(values))
             insert_runs(connection, runs, self._clock())
-            return _load_comparison(connection, str(values["id"]))
+            return _load_comparison(connection, values["id"])
 
         return self._write(work)
 

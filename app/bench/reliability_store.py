@@ -20,6 +20,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from random import Random
 
+from app.bench.reliability_damage import change_bytes
 from backends.contract import BenchContext, Claim
 from storage.database import FILE_NAME
 from storage.errors import StoreError
@@ -39,6 +40,7 @@ STORE_CLAIMS = (
     Claim(name="artifact_kill_faults", op="==", floor=0, quick=True),
     Claim(name="restart_faults", op="==", floor=0, quick=True),
     Claim(name="concurrent_insert_faults", op="==", floor=0, quick=True),
+    Claim(name="damage_faults", op="==", floor=0, quick=True),
     Claim(name="log_bytes_after_long_reader", op="<", floor=64 * 1024 * 1024),
     Claim(name="write_ms_p99_beside_long_reader", op="<", floor=250),
 )
@@ -46,8 +48,8 @@ STORE_CLAIMS = (
 
 def measure_store(context: BenchContext) -> dict[str, float]:
     """All trials on fresh SQLite stores below the scratch folder."""
-    size = (10, 10, 3, 50, 2.0) if context.quick else (200, 100, 20, 1000, 120.0)
-    kills, artifact_kills, restarts, inserts, seconds = size
+    size = (10, 10, 3, 50, 10, 2.0) if context.quick else (200, 100, 20, 1000, 200, 120.0)
+    kills, artifact_kills, restarts, inserts, changes, seconds = size
     context.say(f"killing a committing process {kills} times")
     committing = kill_while_committing(context.scratch / "commits", kills)
     context.say(f"killing a process that writes artifacts {artifact_kills} times")
@@ -56,6 +58,8 @@ def measure_store(context: BenchContext) -> dict[str, float]:
     restarted = [fault for number in range(restarts) for fault in kill_with_a_queue(context.scratch / f"queue-{number}")]
     context.say(f"8 processes insert {inserts} runs each")
     inserted = concurrent_inserts(context.scratch / "inserts", 8, inserts)
+    context.say(f"changing one byte of a database {changes} times")
+    damaged = change_bytes(context.scratch / "damage", changes)
     context.say(f"writing for {seconds:g} s beside a long reader")
     log_bytes, slowest = write_beside_a_long_reader(context.scratch / "reader", seconds)
     return {
@@ -65,6 +69,7 @@ def measure_store(context: BenchContext) -> dict[str, float]:
         "artifact_kill_faults": len(writing.faults),
         "restart_faults": len(restarted),
         "concurrent_insert_faults": len(inserted),
+        "damage_faults": len(damaged.faults),
         "log_bytes_after_long_reader": log_bytes,
         "write_ms_p99_beside_long_reader": slowest * 1000,
     }

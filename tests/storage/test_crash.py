@@ -3,9 +3,9 @@
 The trials are `app.bench.reliability_store`'s; `bench reliability` runs them in larger numbers.
 """
 
+import multiprocessing
 import os
 import signal
-import threading
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ from app.bench.reliability_store import (
 )
 from storage.artifacts import FileOperations
 from storage.store import Store
-from storage.values import ArtifactRow
 from tests.storage.conftest import Server, artifact, make_run, sign_plainly
 
 
@@ -61,25 +60,26 @@ def test_a_long_reader_neither_stops_writes_nor_keeps_the_log(tmp_path: Path) ->
     assert slowest < 2.5
 
 
-STEPS = ("write", "sync", "rename", "sync_folder", "sign")
-
-
 @pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", ["write", "sync", "rename", "sync_folder", "sign"])
 def test_a_kill_at_each_step_of_an_artifact_leaves_it_absent(folder: Path, step: str, moment: str) -> None:
     """The row comes last, so until its commit the artifact is not there, and afterwards no file is left over."""
-    child = os.fork()
-    if child == 0:
-        _die_at(folder, step, moment)
-    _, status = os.waitpid(child, 0)
-    assert os.WTERMSIG(status) == signal.SIGKILL
+    child = multiprocessing.get_context("forkserver").Process(target=die_at, args=(folder, step, moment))
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
     with Store.open(None, folder) as store:
         store.recover()
-        assert [run.artifacts for run in store.queue()] == [()]
+        (run,) = store.queue()
+        assert run.artifacts == ()
         assert [path for path in (folder / "artifacts").rglob("*") if path.is_file()] == []
         assert store.integrity() == []
-        (run,) = store.queue()
         assert store.read_artifact(store.add_artifact(run.id, artifact(b"again"), sign_plainly).id) == b"again"
+
+
+def die(*_: object) -> bytes:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return b""
 
 
 class Deadly(FileOperations):
@@ -87,39 +87,12 @@ class Deadly(FileOperations):
 
     def __init__(self, step: str, moment: str) -> None:
         if step != "sign":
-            setattr(self, step, self._around(getattr(self, step), moment))
-
-    @staticmethod
-    def _around(call: object, moment: str) -> object:
-        def deadly(*arguments: object) -> None:
-            if moment == "after":
-                call(*arguments)  # type: ignore[operator]
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        return deadly
+            done = getattr(self, step)
+            setattr(self, step, die if moment == "before" else lambda *arguments: (done(*arguments), die()))
 
 
-def _die_at(folder: Path, step: str, moment: str) -> None:
+def die_at(folder: Path, step: str, moment: str) -> None:
     """In the child: one artifact, killed at the step."""
-
-    def sign(_row: ArtifactRow, _previous: str, _sequence: int) -> bytes:
-        os.kill(os.getpid(), signal.SIGKILL)
-        return b""
-
-    try:
-        store = Store.open(None, folder, operations=Deadly(step, moment))
-        (run,) = store.add_runs([make_run()])
-        store.add_artifact(run.id, artifact(b"the bytes"), sign)
-    finally:
-        os._exit(1)
-
-
-def test_a_process_that_dies_leaves_the_lock_to_the_next(folder: Path) -> None:
-    with Store.open(None, folder) as store:
-        holder = threading.Event()
-        child = os.fork()
-        if child == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        os.waitpid(child, 0)
-        holder.set()
-        assert store.add_runs([make_run()])
+    store = Store.open(None, folder, operations=Deadly(step, moment))
+    (run,) = store.add_runs([make_run()])
+    store.add_artifact(run.id, artifact(b"the bytes"), die)

@@ -28,7 +28,7 @@ def _counter() -> sa.Column[int]:
     return sa.Column("sequence", COUNTER, primary_key=True, autoincrement=True)
 
 
-def _runs(tables: sa.MetaData) -> None:
+def _comparisons(tables: sa.MetaData) -> None:
     sa.Table(
         "comparisons",
         tables,
@@ -40,6 +40,9 @@ def _runs(tables: sa.MetaData) -> None:
         sa.Column("created", sa.BigInteger, nullable=False),
         sqlite_autoincrement=True,
     )
+
+
+def _runs(tables: sa.MetaData) -> None:
     sa.Table(
         "runs",
         tables,
@@ -66,6 +69,9 @@ def _runs(tables: sa.MetaData) -> None:
         sa.Index("ix_runs_durations", "method", "checkpoint", "state", "sequence", "wall_seconds", "purpose"),
         sqlite_autoincrement=True,
     )
+
+
+def _details(tables: sa.MetaData) -> None:
     sa.Table(
         "run_details",
         tables,
@@ -157,7 +163,9 @@ def _kept_choices(tables: sa.MetaData) -> None:
 def upgrade() -> None:
     """Make the tables."""
     tables = sa.MetaData(naming_convention=NAMES)
+    _comparisons(tables)
     _runs(tables)
+    _details(tables)
     _artifacts(tables)
     _kept_choices(tables)
     tables.create_all(op.get_bind(), checkfirst=False)
