@@ -19,7 +19,7 @@ from storage.artifacts import FileOperations
 from storage.database import FILE_NAME, Database
 from storage.errors import Conflict, NotFound, from_system, naming_errors
 from storage.records import FIRST_PREVIOUS
-from storage.rows import column_values, fetch, load_runs, select_runs
+from storage.rows import column_values, decoding, fetch, load_runs, select_runs
 from storage.schema import artifacts, metadata, records, run_details, runs
 from storage.sweeping import Sweeping
 from storage.values import RunRow, RunState
@@ -72,7 +72,7 @@ class Upkeep(Sweeping):
 
     def integrity(self) -> list[str]:
         """Everything that is wrong with the store, each a sentence; empty when it is whole."""
-        with self._read() as connection:
+        with self._read() as connection, decoding():
             found = list(_database_faults(connection)) if self._database.is_sqlite else []
             found += _chain_faults(connection)
             found += self._file_faults(connection)
@@ -109,7 +109,8 @@ class Upkeep(Sweeping):
         for digest in digests:
             target = folder / "artifacts" / digest[:2] / digest
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(self._files.path(digest), target)
+            with contextlib.suppress(FileNotFoundError):  # a file that is missing here is missing there: `integrity` names it
+                shutil.copyfile(self._files.path(digest), target)
 
     def _file_faults(self, connection: Connection) -> list[str]:
         found = []
@@ -133,7 +134,8 @@ def _database_faults(connection: Connection) -> Iterator[str]:
 def _chain_faults(connection: Connection) -> list[str]:
     found: list[str] = []
     previous = FIRST_PREVIOUS
-    for number, row in enumerate(connection.execute(select(records).order_by(records.c.sequence)), start=1):
+    links = select(records.c.sequence, records.c.previous, records.c.digest, records.c.envelope)
+    for number, row in enumerate(connection.execute(links.order_by(records.c.sequence)), start=1):
         if row.sequence != number:
             return [*found, f"Record {number} is missing."]
         if row.previous != previous:
