@@ -6,6 +6,7 @@ Where: `WorkerLink` is the shape; `app.engine.ray` has the other one, a worker o
 What it does not do: it knows nothing of runs.
 """
 
+import fcntl
 import logging
 import os
 import signal
@@ -14,6 +15,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
@@ -25,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG_LINES = 200
+PIPE_BYTES = 2**20
 
 
 class WorkerLink(Protocol):
@@ -63,6 +66,7 @@ class WorkerProcess:
             env=worker_environment(ROOT),
         )
         self._commands, self._reports = cast(BinaryIO, self._process.stdin), cast(BinaryIO, self._process.stdout)
+        _widen(self._reports)
         self.pid = self._process.pid
         self._listener = threading.Thread(target=self._listen, name=f"worker-{self.pid}", daemon=True)
         self._logger = threading.Thread(target=self._keep_log, name=f"worker-{self.pid}-log", daemon=True)
@@ -134,3 +138,11 @@ def how_it_ended(code: int) -> str:
         return signal.Signals(-code).name
     except ValueError:
         return f"signal {-code}"
+
+
+def _widen(pipe: BinaryIO) -> None:
+    """Let a worker be far ahead of its reader before it has to wait; only Linux can."""
+    resize = getattr(fcntl, "F_SETPIPE_SZ", None)
+    if resize is not None:
+        with suppress(OSError):  # beyond the user's limit: the default works too
+            fcntl.fcntl(pipe, resize, PIPE_BYTES)

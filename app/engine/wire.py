@@ -1,7 +1,7 @@
 """The wire between an engine and a worker: JSON lines, each followed by the raw bytes it announces.
 
 What it does: `write_message` and `read_message` frame one message; `Outbox` is the worker's side of the event stream: events are
-encoded as they come and leave in batches, the first at once and then every 20 ms, so that a run pays microseconds an event. Of the
+encoded as they come and leave in batches, the first at once and then every 25 ms, so that a run pays microseconds an event. Of the
 previews in a batch only the last is sent.
 Where: one line of JSON (RFC 8259) in UTF-8; "blobs" lists the lengths of the byte strings that follow the line.
 What it does not do: no object of a foreign process is ever rebuilt by name; there is no pickle on this wire.
@@ -13,15 +13,15 @@ import time
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from backends.contract import Event, Preview, Produced
 
 LINE_LIMIT = 64 * 2**20
 BLOB_LIMIT = 4 * 2**30
-BATCH_SECONDS = 0.02
-PENDING_LIMIT = 4096
-"""Events a run may be ahead of the wire before it has to wait."""
+BATCH_SECONDS = 0.025
+SILENCE_SECONDS = 0.1
+"""How long an event may lie around when no other follows it."""
 
 Message = dict[str, Any]
 
@@ -32,13 +32,8 @@ class WireError(Exception):
 
 def write_message(stream: BinaryIO, message: Message, blobs: Sequence[bytes] = ()) -> None:
     """Write and flush one message."""
-    _write_line(stream, json.dumps({**message, "blobs": [len(blob) for blob in blobs]}, separators=(",", ":")), blobs)
-
-
-def _write_line(stream: BinaryIO, line: str, blobs: Sequence[bytes]) -> None:
-    stream.write(line.encode("utf-8", "surrogatepass") + b"\n")
-    for blob in blobs:
-        stream.write(blob)
+    line = json.dumps({**message, "blobs": [len(blob) for blob in blobs]}, separators=(",", ":"))
+    stream.write(b"".join((line.encode(), b"\n", *blobs)))
     stream.flush()
 
 
@@ -50,7 +45,7 @@ def read_message(stream: BinaryIO) -> tuple[Message, list[bytes]] | None:
     if not line.endswith(b"\n"):
         raise WireError("a line without an end")
     try:
-        message = json.loads(line.decode("utf-8", "surrogatepass"))
+        message = json.loads(line)
         lengths = message.pop("blobs")
         total = sum(lengths)
     except (ValueError, AttributeError, KeyError, TypeError) as error:
@@ -64,73 +59,77 @@ def read_message(stream: BinaryIO) -> tuple[Message, list[bytes]] | None:
 
 
 class Outbox:
-    """Carries a worker's messages. `event` is for the run's thread; `send` may be called from any."""
+    """Carries a worker's messages. `event` is for the run's thread; `send` may be called from any.
+
+    The run's thread writes by itself, at most once in BATCH_SECONDS: a second thread that wrote would ask for the interpreter's lock
+    again and again, and the run would wait for it. Such a thread is there only for what lies around when a method falls silent.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._writing = threading.Lock()
-        self._space = threading.Condition()
-        self._pending: list[tuple[Event, str, bytes | None]] = []
+        self._lock = threading.Lock()
+        self._pending: list[tuple[Event, bytes]] = []
         self._run = ""
-        self._wake = threading.Event()
-        threading.Thread(target=self._flush_forever, name="outbox", daemon=True).start()
+        self._flushed = 0.0
+        self._left = threading.Event()
+        threading.Thread(target=self._flush_leftovers, name="outbox", daemon=True).start()
 
     def begin(self, run: str) -> None:
         """Events from here on belong to `run`."""
         self._run = run
 
     def event(self, at: float, event: Event) -> None:
-        """Encode now (the method may change what it handed over) and leave the rest to the next batch."""
-        blob = event.artifact.data if isinstance(event, Preview | Produced) else None
-        text = _encoded(event)
-        with self._space:
-            while len(self._pending) >= PENDING_LIMIT:
-                self._space.wait()
-            self._pending.append((event, f'{{"at":{at:.6f},{text[1:]}', blob))
-        if isinstance(event, Produced):
-            self.flush()  # a result is out of this process before the method goes on: a crash must not take it along
-        else:
-            self._wake.set()
+        """Encode now (the method may change what it handed over); write now if the last batch is old enough, or if this is a result."""
+        text = b'{"at":%.6f,' % at + _encoded(event)[1:]
+        with self._lock:
+            self._pending.append((event, text))
+            if isinstance(event, Produced) or time.perf_counter() - self._flushed >= BATCH_SECONDS:
+                self._flush_locked()
+                return
+        if not self._left.is_set():
+            self._left.set()
 
     def send(self, message: Message) -> None:
         """Everything pending, then this message."""
-        with self._writing:
+        with self._lock:
             self._flush_locked()
             write_message(self._stream, message)
 
     def flush(self) -> None:
         """Everything pending."""
-        with self._writing:
+        with self._lock:
             self._flush_locked()
 
     def _flush_locked(self) -> None:
-        with self._space:
-            pending, self._pending = self._pending, []
-            self._space.notify_all()
-        if pending:
-            latest = max((place for place, entry in enumerate(pending) if isinstance(entry[0], Preview)), default=-1)
-            kept = [entry for place, entry in enumerate(pending) if place == latest or not isinstance(entry[0], Preview)]
-            blobs = [blob for _, _, blob in kept if blob is not None]
-            lengths = ",".join(str(len(blob)) for blob in blobs)
-            events = ",".join(text for _, text, _ in kept)
-            _write_line(self._stream, f'{{"type":"events","run":"{self._run}","events":[{events}],"blobs":[{lengths}]}}', blobs)
+        pending, self._pending = self._pending, []
+        self._flushed = time.perf_counter()
+        if not pending:
+            return
+        latest = max((place for place, entry in enumerate(pending) if isinstance(entry[0], Preview)), default=-1)
+        kept = [entry for place, entry in enumerate(pending) if place == latest or not isinstance(entry[0], Preview)]
+        blobs = [event.artifact.data for event, _ in kept if isinstance(event, Preview | Produced)]
+        lengths = ",".join(str(len(blob)) for blob in blobs).encode()
+        events = b",".join(text for _, text in kept)
+        line = b'{"type":"events","run":"%s","events":[%s],"blobs":[%s]}\n' % (self._run.encode(), events, lengths)
+        self._stream.write(b"".join((line, *blobs)))
+        self._stream.flush()
 
-    def _flush_forever(self) -> None:
+    def _flush_leftovers(self) -> None:
         while True:
-            self._wake.wait()
-            self._wake.clear()
+            self._left.wait()
+            time.sleep(SILENCE_SECONDS)
+            self._left.clear()
             try:
                 self.flush()
             except (BrokenPipeError, ValueError):
                 return  # the studio is gone; the command reader ends this process
-            time.sleep(BATCH_SECONDS)
 
 
-def _encoded(event: Event) -> str:
+def _encoded(event: Event) -> bytes:
     """The event as JSON without an artifact's bytes. NaN and infinity become null."""
     exclude = {"artifact": {"data"}} if isinstance(event, Preview | Produced) else None
     try:
-        return event.model_dump_json(exclude=exclude)
+        return to_json(event, exclude=exclude, inf_nan_mode="null")
     except PydanticSerializationError:
         # Text with lone surrogates has no UTF-8 form; escaped it passes unchanged.
-        return json.dumps(event.model_dump(exclude=exclude), allow_nan=False)
+        return json.dumps(event.model_dump(exclude=exclude), allow_nan=False).encode()

@@ -81,6 +81,36 @@ def test_events_leave_without_a_message_after_them() -> None:
         assert received is not None and json.dumps(received[0]["events"])
 
 
+def test_an_event_that_no_other_follows_leaves_too() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as sink, os.fdopen(reading, "rb") as source:
+        outbox = Outbox(sink)
+        outbox.begin("run")
+        for index in range(3):
+            outbox.event(0.0, Step(index=index, data={}))
+        seen: list[int] = []
+        while len(seen) < 3:
+            received = read_message(source)
+            assert received is not None
+            seen += [event["index"] for event in received[0]["events"]]
+        assert seen == [0, 1, 2]
+
+
+def test_only_the_last_preview_of_a_batch_is_sent() -> None:
+    sink = io.BytesIO()
+    outbox = Outbox(sink)
+    outbox.begin("run")
+    outbox.event(0.0, Step(index=0, data={}))
+    for text in (b"a", b"ab", b"abc"):
+        outbox.event(0.0, Preview(artifact=artifact(text)))
+    outbox.send({"type": "ended"})
+    sink.seek(0)
+    blobs: list[bytes] = []
+    while (received := read_message(sink)) is not None:
+        blobs += received[1]
+    assert blobs[-1] == b"abc" and len(blobs) < 3
+
+
 def test_a_method_that_changes_a_buffer_after_handing_it_over_changes_nothing() -> None:
     sink = io.BytesIO()
     outbox = Outbox(sink)
