@@ -57,7 +57,8 @@ class Meter:
             self.item = re.split(r"[=<>~!;\[ ]", words[-1] if words[0] == "Using" else words[1])[0].rsplit("/", 1)[-1]
             self.show(self.item)
         elif line.startswith("Installing collected"):
-            self.show("unpacking")
+            self.shown = 0.0
+            self.show("unpacking, the longest part")
 
     def show(self, detail: str, last: bool = False) -> None:
         """Say where the step stands."""
@@ -147,16 +148,15 @@ def install_viewers() -> None:
 def install_system_packages() -> None:
     """What the tests need from Debian: installed as root, otherwise named."""
     names = [line for line in SYSTEM.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
-    debian = shutil.which("dpkg-query") is not None
-    state = ["dpkg-query", "-W", "-f=${db:Status-Status}"]
+    debian, state = shutil.which("dpkg-query") is not None, ["dpkg-query", "-W", "-f=${db:Status-Status}"]
     missing = [name for name in names if not debian or subprocess.run([*state, name], capture_output=True).stdout != b"installed"]
     line = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
     if missing and not (debian and os.geteuid() == 0):
         return say(f"Tests that need these packages are skipped without them: sudo {' '.join(line)}")
+    os.environ.setdefault("DEBIAN_FRONTEND", "noninteractive")
     for command in (["apt-get", "update", "-qq"], line) if missing else ():
         say(" ".join(command))
-        quiet = {"DEBIAN_FRONTEND": "noninteractive", **os.environ}
-        if subprocess.run(command, env=quiet, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL).returncode:
+        if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).returncode:
             say(f"{' '.join(command)} failed: tests that need these packages are skipped.")
 
 
