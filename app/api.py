@@ -172,7 +172,7 @@ class Studio(Library):
         open_cells = [run for run in present.values() if not run.state.final]
         typical = self.store.typical_seconds(comparison.panes[0].method, comparison.panes[0].checkpoint)
         left = None if typical is None else typical * len(open_cells) + min((waits.get(run.id) or 0.0 for run in open_cells), default=0.0)
-        return summarise_sweep(comparison, present, left)
+        return summarise_sweep(comparison, present, self.registry.card(comparison.panes[0].method), left)
 
     def status(self) -> StudioStatus:
         """Device, memory and queue for the header."""

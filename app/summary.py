@@ -145,8 +145,8 @@ def _protocol(comparison: ComparisonRow) -> str:
     return "one run each, one after the other, same machine; more repeats give a spread"
 
 
-def summarise_sweep(comparison: ComparisonRow, found: dict[str, RunRow], seconds_left: float | None) -> SweepSummary:
-    """The cells of a sweep with their metrics, and in words which one pays best. `found` maps cell to run, old or new."""
+def summarise_sweep(comparison: ComparisonRow, found: dict[str, RunRow], card: Card, seconds_left: float | None) -> SweepSummary:
+    """The cells of a sweep of `card`'s settings, and in words which one pays best. `found` maps cell to run, old or new."""
     listed = tuple(_cell(comparison, pane.pane, found.get(pane.pane)) for pane in comparison.panes)
     cells = tuple(cell for cell in listed if cell is not None)
     names = {metric.name for cell in cells for metric in cell.metrics}
@@ -159,7 +159,7 @@ def summarise_sweep(comparison: ComparisonRow, found: dict[str, RunRow], seconds
         speed=speed,
         seconds_left=seconds_left,
         finished=all(cell.state.final for cell in cells),
-        sentence=_sweep_sentence(cells, score, speed, comparison),
+        sentence=_sweep_sentence(cells, score, speed, comparison, card),
     )
 
 
@@ -179,15 +179,16 @@ def _cell(comparison: ComparisonRow, pane: str, run: RunRow | None) -> SweepCell
     )
 
 
-def _sweep_sentence(cells: tuple[SweepCell, ...], score: str, speed: str, comparison: ComparisonRow) -> str:
+def _sweep_sentence(cells: tuple[SweepCell, ...], score: str, speed: str, comparison: ComparisonRow, card: Card) -> str:
     done = [cell for cell in cells if cell.state is RunState.DONE]
     if len(done) < 2 or not score:
         return ""
     best_score = max(_value(cell, score) for cell in done)
     good = [cell for cell in done if _value(cell, score) == best_score]
     fastest = max(good, key=lambda cell: _value(cell, speed))
-    names = ", ".join(f"{axis['field'].replace('_', ' ')} {value:g}" if isinstance(value, int | float) else f"{axis['field']} {value}"
-                      for axis, value in zip(comparison.axes, fastest.values, strict=True))  # fmt: skip
+    specs = {spec.name: spec for spec in field_specs(card.settings)}
+    axes = [specs[axis["field"]] for axis in comparison.axes]
+    names = ", ".join(f"{spec.label.lower()} {shown_value(value, spec)}" for spec, value in zip(axes, fastest.values, strict=True))
     sample = _sample(fastest, score)
     return f"Fastest of those with the best score: {names} ({best_score:g}{f' of {sample}' if sample else ''}, one run each)."
 
