@@ -169,7 +169,8 @@ class BenchPage:
             if after != before:
                 self._drafts.put(owner, after)
 
-        trigger = getattr(component, "change")  # noqa: B009  (the listener is made by the component's metaclass)
+        # "input" is what the user does; "change" would also fire when a draft fills the controls.
+        trigger = getattr(component, "input", None) or getattr(component, "change")  # noqa: B009
         trigger(handle, [component], None, trigger_mode="always_last", **_PRIVATE)
 
     def _chooses(
@@ -209,7 +210,7 @@ class BenchPage:
             baseline=draft.baseline,
             owner=_account(owner),
         )
-        return self._asked(draft, lambda: {"comparison": self._studio.compare(request).id, "alone": {}})
+        return self._asked(draft, lambda: {"comparison": self._studio.compare(request).id, "alone": {}, "sweep": None})
 
     def _run_pane(self, letter: str, owner: str, draft: Draft) -> Draft:
         if any(found.pane in (None, letter) for found in self._drafts.faults(draft)):
@@ -237,8 +238,9 @@ class BenchPage:
 
     def _stop(self, owner: str, draft: Draft) -> Draft:
         account = _account(owner) or None
-        if draft.comparison:
-            self._studio.cancel_comparison(draft.comparison, account)
+        for comparison in (draft.comparison, draft.sweep):
+            if comparison:
+                self._studio.cancel_comparison(comparison, account)
         for run in draft.alone.values():
             if "/" not in run:
                 self._studio.cancel(run, account)

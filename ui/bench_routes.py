@@ -73,31 +73,32 @@ def _add_reading(routes: APIRouter, studio: Studio, drafts: Drafts) -> None:
     @routes.get("/summary")
     def summary(request: Request, tab: str) -> dict[str, Any]:
         draft, account = _current(drafts, request, tab), account_of(request.scope)
-        if draft.comparison and not draft.alone:
-            return summary_json(studio, draft.comparison, account)
-        shown = BenchState(studio, drafts, account).shown_runs(draft)
-        return studio.beside(shown, draft.baseline, account).model_dump(mode="json")
+        return summary_json(studio, draft.sweep, account) if draft.sweep else BenchState(studio, drafts, account).summary(draft)
 
 
 def _add_taking_over(routes: APIRouter, studio: Studio, drafts: Drafts) -> None:
     @routes.post("/use")
     def use_these(request: Request, tab: str, body: UseThese) -> dict[str, int]:
         draft = _current(drafts, request, tab)
+        for pane in body.panes:  # a record of another installation may name weights that are not here
+            studio.models.find(studio.registry.card(pane.method), pane.checkpoint)
         panes = tuple(
             PaneDraft(method=pane.method, checkpoint=pane.checkpoint, settings=defaults(studio.registry.card(pane.method), pane.settings))
             for pane in body.panes
         )
         inputs = draft.inputs | {name: value for name, value in body.inputs.items() if name in draft.inputs}
         seed = draft.seed if body.seed is None else body.seed
-        changed = draft.changed(panes=panes, inputs=inputs, seed=seed, baseline=LETTERS[0], comparison=None, alone={}, example="")
+        changed = draft.changed(
+            panes=panes, inputs=inputs, seed=seed, baseline=LETTERS[0], comparison=None, alone={}, sweep=None, example=""
+        )
         return {"revision": drafts.put(owner_of(request.scope), changed).revision}
 
     @routes.post("/baseline")
     def baseline(request: Request, tab: str, body: Baseline) -> dict[str, int]:
         draft = _current(drafts, request, tab)
-        alone = {letter: f"{draft.comparison}/{letter}" for letter in draft.letters if draft.comparison} | draft.alone
-        # Costs are measured, not remeasured: the same runs are shown against another pane.
-        changed = draft.model_copy(update={"baseline": body.pane if body.pane in draft.letters else draft.baseline, "alone": alone})
+        if body.pane not in draft.letters:
+            raise UnknownRun(f"There is no pane {body.pane}.", "", "Choose a pane of this bench.")
+        changed = draft.model_copy(update={"baseline": body.pane})  # the same runs, held against another pane
         return {"revision": drafts.put(owner_of(request.scope), changed).revision}
 
 
@@ -110,13 +111,13 @@ def _add_asking(routes: APIRouter, studio: Studio, drafts: Drafts) -> None:
     def sweep(request: Request, tab: str, body: SweepAsked) -> dict[str, str]:
         draft = _current(drafts, request, tab)
         started = studio.sweep(_sweep(draft, body, account_of(request.scope)))
-        drafts.put(owner_of(request.scope), draft.model_copy(update={"comparison": started.id, "alone": {}}))
+        drafts.put(owner_of(request.scope), draft.model_copy(update={"sweep": started.id}))
         return {"comparison": started.id}
 
     @routes.post("/leave-sweep")
     def leave_sweep(request: Request, tab: str) -> dict[str, int]:
         draft = _current(drafts, request, tab)
-        return {"revision": drafts.put(owner_of(request.scope), draft.model_copy(update={"comparison": None})).revision}
+        return {"revision": drafts.put(owner_of(request.scope), draft.model_copy(update={"sweep": None})).revision}
 
     @routes.post("/preset")
     def preset(request: Request, tab: str, body: PresetAsked) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any
 
 from app.api import Studio
 from app.errors import StudioError
-from app.summary import determinism_sentence, settings_sentence
+from app.summary import determinism_sentence, settings_sentence, summarise
 from app.values import WatchRun
-from backends.contract import Card, MethodError, field_specs
+from backends.contract import Card, Checkpoint, MethodError, field_specs
 from storage.values import RunRow
 from ui.drafts import Draft, Drafts, PaneDraft
 
@@ -56,7 +56,7 @@ class BenchState:
         self.account = account
 
     def build(self, draft: Draft, since: Mapping[str, int]) -> dict[str, Any]:
-        """Draft, faults, runs and what each pane shows."""
+        """Draft, faults, runs and what each pane shows; the runs of a sweep stand in place of the panes' while it is open."""
         runs, shown, sweep = self._runs(draft, since)
         return {
             "tab": draft.tab,
@@ -66,7 +66,7 @@ class BenchState:
             "repeats": draft.repeats,
             "baseline": draft.baseline,
             "example": draft.example,
-            "comparison": draft.comparison,
+            "comparison": draft.sweep if sweep else draft.comparison,
             "alone": bool(draft.alone),
             "sweep": sweep,
             "refused": draft.refused.model_dump(mode="json") if draft.refused else None,
@@ -79,13 +79,13 @@ class BenchState:
 
     def _pane(self, letter: str, pane: PaneDraft, draft: Draft, run: str | None) -> dict[str, Any]:
         card = self.studio.registry.card(pane.method)
-        checkpoint = self.studio.models.find(card, pane.checkpoint)
+        checkpoint = self._checkpoint(card, pane.checkpoint)
         return {
             "pane": letter,
             "method": pane.method,
             "title": card.title,
             "checkpoint": pane.checkpoint,
-            "pocket": checkpoint.pocket,
+            "pocket": bool(checkpoint and checkpoint.pocket),
             "settings": pane.settings,
             "sentence": settings_sentence(card, pane.settings),
             "baseline": letter == draft.baseline,
@@ -93,7 +93,7 @@ class BenchState:
             "stale": run is not None and self._stale(pane, draft, run),
             "presets": [{"key": key, "label": label} for key, label, _ in self.drafts.presets(card)],
             "typical_seconds": self.studio.store.typical_seconds(pane.method, pane.checkpoint),
-            "memory_bytes": self._memory(card, pane, draft),
+            "memory_bytes": self._memory(card, checkpoint, pane, draft),
         }
 
     def _stale(self, pane: PaneDraft, draft: Draft, run_id: str) -> bool:
@@ -105,11 +105,16 @@ class BenchState:
         now = (pane.method, pane.checkpoint, _plain(pane.settings), inputs, draft.seed)
         return now != (run.method, run.checkpoint, _plain(run.settings), run.inputs, run.seed)
 
-    def _memory(self, card: Card, pane: PaneDraft, draft: Draft) -> int:
+    def _checkpoint(self, card: Card, key: str) -> Checkpoint | None:
+        try:
+            return self.studio.models.find(card, key)
+        except StudioError:  # forgotten since; the faults say so
+            return None
+
+    def _memory(self, card: Card, checkpoint: Checkpoint | None, pane: PaneDraft, draft: Draft) -> int:
         """Bytes the weights and a run need, as far as the card can say."""
-        checkpoint = self.studio.models.find(card, pane.checkpoint)
-        if card.estimate is None:
-            return checkpoint.memory_bytes
+        if checkpoint is None or card.estimate is None:
+            return checkpoint.memory_bytes if checkpoint else 0
         try:
             known = {spec.name for spec in field_specs(card.inputs)}
             inputs = card.inputs.model_validate({name: value for name, value in draft.inputs.items() if name in known})
@@ -119,22 +124,29 @@ class BenchState:
 
     def _runs(self, draft: Draft, since: Mapping[str, int]) -> tuple[list[WatchRun], dict[str, str], bool]:
         """The runs on the bench, the one each pane shows, and whether the comparison is a sweep."""
+        if draft.sweep and self._is_here(draft.sweep):
+            return list(self.studio.watch(draft.sweep, (), since, self.account).runs), {}, True
         runs: list[WatchRun] = []
-        sweep = False
-        if draft.comparison and (comparison := self._comparison(draft.comparison)) is not None:
-            sweep = comparison == "sweep"
+        if draft.comparison and self._is_here(draft.comparison):
             runs = [run for run in self.studio.watch(draft.comparison, (), since, self.account).runs if run.pane not in draft.alone]
         for letter, reference in draft.alone.items():
             run_id = self._resolve(reference)
             if run_id and letter in draft.letters and self._run(run_id) is not None:
                 page = self.studio.watch(None, (run_id,), since, self.account)
                 runs += [run.model_copy(update={"pane": letter, "repeat": 0, "purpose": "run"}) for run in page.runs]
-        shown = {run.pane: run.id for run in runs if run.purpose == "run" and run.repeat == 0 and run.pane in draft.letters and not sweep}
-        return runs, {str(letter): run for letter, run in shown.items()}, sweep
+        shown = {str(run.pane): run.id for run in runs if run.purpose == "run" and run.repeat == 0 and run.pane in draft.letters}
+        return runs, shown, False
 
-    def shown_runs(self, draft: Draft) -> dict[str, str]:
-        """Letter -> run of the panes, whatever comparison it came from."""
-        return self._runs(draft, {})[1]
+    def summary(self, draft: Draft) -> dict[str, Any]:
+        """The panes summed up against the bench's baseline: with all repeats if they are of one comparison, else run by run."""
+        if draft.comparison and not draft.alone:
+            asked = self.studio.comparison(draft.comparison, self.account)
+            if draft.baseline in {pane.pane for pane in asked.panes}:
+                asked = asked.model_copy(update={"baseline": draft.baseline})
+            runs = self.studio.store.comparison_runs(asked.id)
+            added = self.studio.models.added()
+            return summarise(asked, runs, self.studio.registry, added, self.studio.store.read_artifact).model_dump(mode="json")
+        return self.studio.beside(self._runs(draft, {})[1], draft.baseline, self.account).model_dump(mode="json")
 
     def _resolve(self, reference: str) -> str | None:
         """A run id, or "comparison/letter" of a pane that moved."""
@@ -147,11 +159,12 @@ class BenchState:
             return None
         return next((run.id for run in runs if run.pane == letter and run.purpose == "run" and run.repeat == 0), None)
 
-    def _comparison(self, comparison_id: str) -> str | None:
+    def _is_here(self, comparison_id: str) -> bool:
         try:
-            return self.studio.comparison(comparison_id, self.account).kind
+            self.studio.comparison(comparison_id, self.account)
         except StudioError:  # deleted since
-            return None
+            return False
+        return True
 
     def _run(self, run_id: str) -> RunRow | None:
         try:

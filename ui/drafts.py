@@ -44,6 +44,8 @@ class Draft(_Value):
     example: str = ""
     comparison: str | None = None
     """The comparison whose runs the panes show."""
+    sweep: str | None = None
+    """A sweep that stands in place of the panes."""
     alone: dict[str, str] = {}
     """Panes that show a run of their own instead: letter -> run id, or "comparison/letter" after panes moved."""
     refused: Fault | None = None
@@ -244,7 +246,7 @@ class Drafts:
             pane = draft.pane(letter)
             card = self._studio.registry.card(pane.method)
             shared = {spec.name for spec in field_specs(card.inputs)}
-            for fault in self._studio.check(pane.method, pane.checkpoint, draft.inputs, pane.settings):
+            for fault in self._pane_faults(pane, draft.inputs):
                 place = None if fault.field in shared else letter
                 found.setdefault((place, fault.field, fault.what), PaneFault(pane=place, fault=fault))
         for name, low, high in (("seed", 0, 2**63 - 1), ("repeats", 1, 50)):
@@ -252,6 +254,12 @@ class Drafts:
             if wrong is not None:
                 found[(None, name, wrong.what)] = PaneFault(pane=None, fault=wrong)
         return tuple(found.values())
+
+    def _pane_faults(self, pane: PaneDraft, inputs: dict[str, Any]) -> tuple[Fault, ...]:
+        try:
+            return self._studio.check(pane.method, pane.checkpoint, inputs, pane.settings)
+        except StudioError as error:  # a checkpoint that was forgotten since
+            return (error.fault(),)
 
     def presets(self, card: Card) -> tuple[tuple[str, str, dict[str, Any]], ...]:
         """(key, label, settings) of the built-in presets of `card`, then the user's own."""
@@ -277,6 +285,7 @@ class Drafts:
     def _current_pane(self, pane: PaneDraft) -> PaneDraft:
         """The pane with exactly the fields its method has today."""
         card = self._studio.registry.card(pane.method)
+        self._studio.models.find(card, pane.checkpoint)
         return pane.model_copy(update={"settings": defaults(card, pane.settings)})
 
     def _keep(self, key: tuple[str, str], draft: Draft) -> None:

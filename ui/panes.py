@@ -202,7 +202,9 @@ class _Layout:
     def cell(self, letter: str, name: str) -> None:
         card = self.card(letter)
         spec = next((spec for spec in field_specs(card.settings) if spec.name == name), None)
-        with gr.Column(elem_classes=["cell", f"at-{letter}"], min_width=0, key=self.key("cell", letter, name)):
+        with gr.Column(
+            elem_classes=["cell", f"at-{letter}"], min_width=0, key=self.key("cell", letter, self.draft.pane(letter).method, name)
+        ):
             if spec is None:
                 self.slot("none", letter, name, classes=("na",))
                 return

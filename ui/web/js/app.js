@@ -16,6 +16,7 @@ async function start() {
   keepTheme();
   const header = new Header();
   const known = await get("cards");
+  window.diptych.cards = new Map(known.cards.map((card) => [card.key, card]));
   const router = new Router(known);
   const benches = new Benches(known, router);
   const watch = new Watch(benches, header, router);

@@ -3,10 +3,16 @@
 import { h, replace } from "./dom.js";
 import { download, get, Refused } from "./net.js";
 
-export function exportMenu(run, comparison, { down = false, label = "Export" } = {}) {
-  const menu = h("div", { class: `menu ${down ? "down" : ""}` });
+const EDGE = 12;
+
+export function exportMenu(run, comparison, { label = "Export" } = {}) {
+  const menu = h("div", { class: "menu" });
   const details = h("details", { class: "exp" }, h("summary", { class: "btn sm dd" }, label), menu);
-  details.addEventListener("toggle", () => details.open && !menu.firstChild && fill(menu, details, run, comparison));
+  details.addEventListener("toggle", () => {
+    if (!details.open) return;
+    place(menu, details);
+    if (!menu.firstChild) fill(menu, details, run, comparison);
+  });
   details.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !details.open) return;
     event.stopPropagation();
@@ -17,16 +23,23 @@ export function exportMenu(run, comparison, { down = false, label = "Export" } =
   return details;
 }
 
+/** Open towards the side with more room, and scroll inside what there is. */
+function place(menu, details) {
+  const box = details.getBoundingClientRect();
+  const down = innerHeight - box.bottom > box.top;
+  menu.classList.toggle("down", down);
+  menu.style.maxHeight = `${Math.round((down ? innerHeight - box.bottom : box.top) - EDGE)}px`;
+  menu.classList.toggle("left", box.right < menu.offsetWidth + EDGE);
+}
+
 async function fill(menu, details, run, comparison) {
   replace(menu, h("p", {}, "Looking…"));
   try {
     const own = await get(`formats/${run}`);
     const whole = comparison ? await get(`formats/${comparison}`) : [];
-    const row = (target) => (format) => h("button", { type: "button", on: { click: () => take(target, format, details) } }, format.label, h("i", {}, extensionOf(format)));
     replace(
-      menu, own.map(row(run)), whole.length ? [h("hr"), h("p", {}, "All panes"), whole.map(row(comparison))] : [], h("hr"),
-      h("button", { type: "button", on: { click: (event) => copyLink(event.currentTarget, run) } }, "Copy link to this run"), h("hr"),
-      h("p", {}, "Each file comes with its signed record."),
+      menu, h("p", {}, "Each file comes with its signed record."), rows(own, run, details), whole.length ? [h("hr"), h("p", {}, "All panes of this comparison"), rows(whole, comparison, details)] : [], h("hr"),
+      h("button", { type: "button", class: "row", on: { click: (event) => copyLink(event.currentTarget, run) } }, "Copy link to this run"),
     );
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -34,21 +47,31 @@ async function fill(menu, details, run, comparison) {
   }
 }
 
-function extensionOf(format) {
-  return (format.extension ?? "").replace(/^\./, "").toUpperCase();
+/** One row a thing, one button an extension. */
+function rows(formats, target, details) {
+  const byLabel = new Map();
+  for (const format of formats) byLabel.set(format.label, [...(byLabel.get(format.label) ?? []), format]);
+  const take = (format) => () => {
+    download(`export?target=${target}&format=${encodeURIComponent(format.key)}`);
+    details.open = false;
+  };
+  return [...byLabel].map(([label, own]) =>
+    own.length === 1
+      ? h("button", { type: "button", class: "row", on: { click: take(own[0]) } }, label, h("i", {}, extensionOf(own[0])))
+      : h("div", { class: "row" }, label, h("span", {}, own.map((format) => h("button", { type: "button", "aria-label": `${label}, ${extensionOf(format)}`, on: { click: take(format) } }, extensionOf(format))))),
+  );
 }
 
-function take(target, format, details) {
-  download(`export?target=${target}&format=${encodeURIComponent(format.key)}`);
-  details.open = false;
+function extensionOf(format) {
+  return (format.extension ?? "").replace(/^\./, "").toUpperCase();
 }
 
 async function copyLink(row, run) {
   const link = `${location.origin}/?run=${run}`;
   try {
     await navigator.clipboard.writeText(link);
-    row.firstChild.textContent = "Link copied";
+    row.textContent = "Link copied";
   } catch {
-    row.firstChild.textContent = link;
+    row.textContent = link;
   }
 }

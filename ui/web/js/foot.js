@@ -53,7 +53,7 @@ export class Foot {
       const started = await post(`runs/${run.id}/replay`);
       dispatchEvent(new Event("diptych:touch"));
       const verdict = await replayVerdict(started.run);
-      this.replays.set(run.id, { words: `Replayed: ${verdict.sentence}`, bad: verdict.kept === false });
+      this.replays.set(run.id, { words: verdict.sentence, bad: verdict.kept === false });
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.replays.set(run.id, { words: error.message, bad: true });

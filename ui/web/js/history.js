@@ -131,7 +131,7 @@ export class History {
 
   row(run) {
     const title = run.title || run.method_title;
-    const open = h("button", { type: "button", class: "dp-open", title, on: { click: () => this.look(run) } }, h("b", {}, title), h("small", {}, run.pane && run.comparison ? `${run.method_title}, pane ${run.pane}` : run.method_title, run.purpose === "replay" ? ", replay" : ""));
+    const open = h("button", { type: "button", class: "dp-open", title, on: { click: () => this.look(run) } }, h("b", {}, title), h("small", {}, run.purpose === "sweep" ? `${run.method_title}, sweep cell` : run.pane && run.comparison ? `${run.method_title}, pane ${run.pane}` : run.method_title, run.purpose === "replay" ? ", replay" : ""));
     const tags = run.tags.map((tag) => h("span", { class: "tag" }, tag));
     return h("tr", { class: this.picked.has(run.id) ? "on" : "", dataset: { run: run.id } },
       h("td", {}, this.tick(run, `Compare ${title}, ${moment(run.created)}`)), h("td", {}, this.thumb(run)), h("td", {}, open, tags, run.note ? h("small", {}, run.note) : ""),

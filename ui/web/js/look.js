@@ -5,12 +5,13 @@
 
 import { button, h, replace } from "./dom.js";
 import { moment, shown } from "./format.js";
-import { get, post, Refused } from "./net.js";
+import { get, Refused } from "./net.js";
 import { faultBox } from "./faults.js";
 import { provenance } from "./foot.js";
 import { exportMenu } from "./export_menu.js";
 import { colorOf, FINAL, loadArtifacts } from "./pane.js";
 import { plainView } from "./plain_view.js";
+import { takeOver } from "./verify.js";
 
 const RUNNING_MS = 250;
 
@@ -132,8 +133,7 @@ export class Look {
   async use(comparison, panes, runs) {
     const tab = runs[0].tab;
     const wanted = panes.map((pane, place) => ({ pane: "ABCD"[place], method: pane.method, checkpoint: pane.checkpoint, settings: runs[place].settings }));
-    await post(`bench/${tab}/use`, { panes: wanted, inputs: comparison.inputs, seed: comparison.seed });
-    this.router.go(tab);
+    await takeOver(this.el, tab, { panes: wanted, inputs: comparison.inputs, seed: comparison.seed }, this.router);
   }
 }
 

@@ -107,6 +107,7 @@ export class SettingsTable {
   drawCell(letter, name) {
     const spec = this.specs(letter).get(name);
     if (!spec) {
+      for (const old of this.bench.el("none", letter, name)?.closest(".cell")?.querySelectorAll(".dp-low, .dp-track, .dp-high") ?? []) old.remove();
       const none = this.bench.el("none", letter, name);
       if (none && !inside(none).firstChild) replace(inside(none), h("span", { "aria-label": "not used by this method" }, "–"));
       return;
@@ -206,12 +207,12 @@ export class SettingsTable {
   }
 }
 
-/** "caching: key-value cache on   sampling: temperature 0, top-k off". */
+/** "caching: key-value cache on; sampling: temperature 0, top-k off". */
 function sameWords(fields) {
   const groups = new Map();
   for (const field of fields) {
     const value = [...field.values.values()][0];
     groups.set(field.group, [...(groups.get(field.group) ?? []), `${field.spec.label.toLowerCase()} ${shown(value)}`]);
   }
-  return [...groups].map(([group, words]) => `${group}: ${words.join(", ")}`).join("   ");
+  return [...groups].map(([group, words]) => `${group}: ${words.join(", ")}`).join("; ");
 }

@@ -74,7 +74,7 @@ export class Tray {
   actions(runs) {
     const ids = runs.map((run) => run.id);
     const open = button(runs.length === 1 ? "Open" : "Open side by side", () => (runs.length === 1 ? this.history.look(runs[0]) : this.router.look("runs", ids)), { class: "btn go" });
-    return h("div", { class: "acts" }, open, runs.length === 1 && runs[0].artifacts ? exportMenu(runs[0].id, runs[0].comparison, { down: true }) : "", button("Delete…", () => this.history.remove(runs), { class: "btn" }));
+    return h("div", { class: "acts" }, open, runs.length === 1 && runs[0].artifacts ? exportMenu(runs[0].id, runs[0].comparison) : "", button("Delete…", () => this.history.remove(runs), { class: "btn" }));
   }
 
   notes(run) {

@@ -140,8 +140,19 @@ export class Verify {
 
   async use(report) {
     const runs = (report.runs.length ? report.runs : [report]).filter((run) => run.tab === report.tab).slice(0, 4);
-    await post(`bench/${report.tab}/use`, { panes: runs.map((run, place) => ({ pane: "ABCD"[place], method: run.method, checkpoint: run.checkpoint, settings: run.settings })), inputs: report.inputs, seed: report.seed });
-    this.router.go(report.tab);
+    await takeOver(this.out, report.tab, { panes: runs.map((run, place) => ({ pane: "ABCD"[place], method: run.method, checkpoint: run.checkpoint, settings: run.settings })), inputs: report.inputs, seed: report.seed }, this.router);
+  }
+}
+
+/** Put settings into the controls of a tab and go there; what cannot be taken over is said on top of `place`. */
+export async function takeOver(place, tab, body, router) {
+  try {
+    await post(`bench/${tab}/use`, body);
+    router.go(tab);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    place.prepend(h("div", { style: { padding: "14px 20px" } }, faultBox(error.fault)));
+    scrollTo(0, 0);
   }
 }
 
