@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from backends.contract import CheckpointError, ResolvedCheckpoint, Source
-from backends.parts.loading import check_weights
+from backends.parts.loading import check_configs, check_weights
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 """Where the studio's own pocket checkpoints are."""
@@ -38,9 +38,10 @@ def find_source(source: Source, assets: Path, cache: Path | None) -> Path:
 
 
 def check_source(source: Source, path: Path) -> None:
-    """Headers of all weight files of a source through the gate; CheckpointError names the file and what is wrong with it."""
+    """Weight headers and configs of a source through the gate; CheckpointError names the file and what is wrong with it."""
     try:
         check_weights(path)
+        check_configs(path)
     except CheckpointError as error:
         fault = error.fault
         place = f"{source.role} at {source.location}" if source.kind != "folder" else source.role

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from app.checkpoint_files import ASSETS, REFUSED_PATTERNS, check_source, files_of, find_source
 from backends.contract import Cancelled, Card, Checkpoint, CheckpointError, ResolvedCheckpoint, Source
-from backends.parts.loading import check_weights
+from backends.parts.loading import check_configs, check_weights
 
 
 class Availability(BaseModel):
@@ -82,6 +82,7 @@ def folder_checkpoint(card: Card, name: str, folders: Mapping[str, Path]) -> Che
         folder = folders[role].expanduser().resolve()
         try:
             headers = check_weights(folder)
+            check_configs(folder)
         except CheckpointError as error:
             fault = error.fault
             raise CheckpointError(fault.what, fault.why, fault.next_step, field=role) from error

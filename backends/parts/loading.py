@@ -24,6 +24,7 @@ DTYPE_BITS = {
     "BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
     "I32": 32, "U32": 32, "F32": 32, "I64": 64, "U64": 64, "F64": 64,
 }  # fmt: skip
+CONFIG_FILES = ("config.json", "adapter_config.json", "generation_config.json", "tokenizer_config.json")
 UNSAFE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy", ".npz", ".h5", ".msgpack")
 ATTENTION_KINDS = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 _SAFE_ONLY = "Only safetensors files are read: ask the author for them, or convert the weights on a machine you can spare."
@@ -179,6 +180,17 @@ def check_weights(folder: Path) -> dict[Path, WeightHeader]:
             continue
         headers[path] = read_header(path)
     return headers
+
+
+def check_configs(folder: Path) -> None:
+    """Every config of a checkpoint folder through the gate: clean JSON that asks neither for code nor for another repository's kernels.
+
+    `auto_map` passes: published folders have it, and no loader here looks at it.
+    """
+    for name in CONFIG_FILES:
+        path = folder / name
+        if path.is_file():
+            _refuse_code(read_json(path, CONFIG_LIMIT), path, own_code=True)
 
 
 def read_config(folder: Path, model_types: Collection[str], *, keys: Iterable[str] | None = None, own_code: bool = True) -> dict[str, Any]:

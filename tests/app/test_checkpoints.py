@@ -218,6 +218,18 @@ def test_a_config_that_asks_for_foreign_code_is_refused(tmp_path: Path, name: st
     assert not (tmp_path / "canary").exists()
 
 
+@pytest.mark.parametrize("name", [name for name in CONFIGS if "architecture" not in name])
+@pytest.mark.parametrize("file", ["config.json", "adapter_config.json", "tokenizer_config.json"])
+def test_no_checkpoint_with_such_a_config_reaches_a_loader(tmp_path: Path, name: str, file: str) -> None:
+    write(tmp_path / "model.safetensors", GOOD)
+    (tmp_path / file).write_text(json.dumps(CONFIGS[name]))
+    checkpoint = Checkpoint(key="a", title="a", sources=(Source(kind="folder", location=str(tmp_path)),))
+    with pytest.raises(CheckpointError, match="asks for code"):
+        resolve(checkpoint)
+    with pytest.raises(CheckpointError, match="asks for code"):
+        folder_checkpoint(Registry.discover().card("autoregressive"), "mine", {"base": tmp_path})
+
+
 @pytest.mark.parametrize(
     "content", ["[]", '{"model_type": "llama", "model_type": "llada"}', "{" * 100_000, '{"a": NaN}', "x", "", '"' + "a" * 2_000_000]
 )

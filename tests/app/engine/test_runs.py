@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from app.engine.bare import run_bare
+from app.engine.guard import worker_environment
 from app.provenance.chain import check_chain
 from app.provenance.verify import verify_bytes
+from app.registry import Registry
 from storage.values import RunState
 
 from .conftest import Bench, until, write_weights
@@ -191,3 +193,18 @@ def test_scratch_folders_are_removed(bench: Bench) -> None:
     bench.engine()
     bench.run("step")
     until(lambda: list((Path(bench.data) / "scratch").iterdir()) == [])
+
+
+def test_an_idle_worker_imports_methods_ahead_and_forgives_one_that_cannot_be(bench: Bench) -> None:
+    bench.registry = Registry(tuple(one for one in bench.registry._found.values() if one.location.folder), ())
+    engine = bench.engine(warm_methods=True)
+    assert "gpu_only" in [card.key for card in bench.registry.cards]
+    assert bench.run("produce:answer").state is RunState.DONE
+    assert engine.status().workers[0].state == "idle"
+
+
+def test_a_worker_gets_no_token_and_no_network_of_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    environment = worker_environment(tmp_path)
+    assert "HF_TOKEN" not in environment
+    assert environment["HF_HUB_OFFLINE"] == environment["TRANSFORMERS_OFFLINE"] == "1"
