@@ -49,18 +49,23 @@ def test_a_run_stops_within_a_step(bench: Bench, script: str) -> None:
     assert bench.run("step").state is RunState.DONE
 
 
-def test_a_run_can_be_stopped_while_its_model_loads(bench: Bench) -> None:
+def test_a_load_that_ignores_a_stop_is_killed(bench: Bench) -> None:
     bench.engine(stop_grace=0.3)
     bench.pipe()
     for _ in range(2):
         run, seconds = stop(bench, "step", "loading", checkpoint="load_ignores")
         assert run.state is RunState.CANCELLED and seconds < 5.0
+
+
+def test_a_stop_during_loading_takes_effect_when_the_model_is_there(bench: Bench) -> None:
+    bench.engine(stop_grace=60.0)
     run_id = bench.submit("step", checkpoint="load_waits")
     bench.reached("loading")
     assert bench.running.cancel(run_id)
     bench.allow("go")
-    run = bench.running.wait(run_id, 10)
+    run = bench.running.wait(run_id, 60)
     assert run.state is RunState.CANCELLED and [metric.name for metric in run.metrics] == ["load_seconds"]
+    assert "step" not in [event["type"] for event in bench.running.events(run_id).events]
 
 
 def test_what_was_made_before_a_stop_stays_and_is_signed(bench: Bench) -> None:
