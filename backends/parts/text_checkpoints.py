@@ -59,7 +59,7 @@ def pocket(key: str, title: str, *sources: Source, parameters: int = 1_312_160, 
 
 
 DIFFUSION_CHECKPOINTS = (
-    pocket("pocket", "Pocket LLaDA", POCKET_BASE, note="1.3 M parameters, one token a character; knows unit conversions and check digits."),
+    pocket("pocket", "Pocket LLaDA", POCKET_BASE, note="1.3 M parameters, one token a character; knows unit conversions and DNA duplexes."),
     llada_8b("llada_8b_instruct", "LLaDA-8B-Instruct", LLADA_INSTRUCT),
     llada_8b("llada_8b_base", "LLaDA-8B-Base", LLADA_BASE),
     dream_7b("dream_7b_instruct", "Dream-v0-Instruct-7B", DREAM_INSTRUCT),

@@ -18,7 +18,7 @@ from backends.parts.decoding_trace import Committed, DecodingTrace, Pass
 from backends.parts.language_models.decoding import Decoding, DecodingResult, DecodingStep, cut_at_stop
 from backends.parts.language_models.loading import LanguageModel
 from backends.parts.language_models.prompts import decode_answer, encode_prompt
-from backends.parts.procedural.questions import TASKS, Question, held_out, is_correct, solve
+from backends.parts.procedural.questions import TASKS, Question, held_out, is_correct, judge
 from backends.parts.text_inputs import TextInputs
 
 PREVIEW_SECONDS = 0.2
@@ -166,7 +166,7 @@ def narrate(
     """The whole run of a text method: decode the prompt, hand over text and trace, then answer held-out questions."""
     ids = model.encode(inputs.prompt, new_tokens, block_size)
     if model.pocket:
-        yield Note(level="info", text="Pocket checkpoint: it knows unit conversions and check digits, nothing else.")
+        yield Note(level="info", text="Pocket checkpoint: it knows unit conversions and DNA duplexes, nothing else.")
     for warning in model.warnings:
         yield Note(level="warning", text=warning)
     yield from notes
@@ -190,9 +190,9 @@ def narrate(
 
 
 def _judge(model: LanguageModel, inputs: TextInputs, answer: str) -> Iterator[Event]:
-    right = solve(inputs.prompt) if model.pocket else None
+    right = judge(inputs.prompt, answer) if model.pocket else None
     if right is not None:
-        yield Metric(name="answer_right", value=float(answer.strip() == right), unit="", label="This answer is right", better="higher")
+        yield Metric(name="answer_right", value=float(right), unit="", label="This answer is right", better="higher")
 
 
 def _answer_held_out(model: LanguageModel, inputs: TextInputs, context: Context, start: Start) -> Iterator[Event]:
@@ -232,6 +232,6 @@ def _decode_quietly(decoding: Decoding, context: Context) -> DecodingResult:
 def questions_for(prompt: str, count: int) -> list[Question]:
     """Held-out questions of the prompt's own kind; of both kinds, alternating, when it has neither form."""
     last = prompt.strip().splitlines()[-1] if prompt.strip() else ""
-    kinds = [task for task, word in zip(TASKS, ("Convert", "Check digit of"), strict=True) if last.startswith(word)] or list(TASKS)
+    kinds = [task for task, word in zip(TASKS, ("Convert", "Design a duplex"), strict=True) if last.startswith(word)] or list(TASKS)
     share = -(-count // len(kinds))
     return [question for group in zip(*(held_out(share, kind) for kind in kinds), strict=True) for question in group][:count]

@@ -17,9 +17,9 @@ from backends.parts.language_models.prompts import decode_answer, encode_prompt
 from backends.parts.procedural.questions import TASKS, held_out, is_correct
 
 DATA = (
-    "Questions drawn by rule (`backends/parts/procedural/questions.py`): unit conversions with every step written out, and check "
-    "digits of twelve digits (running sums modulo ten). One question in sixteen, by a hash of its text, is never trained on; the "
-    "figures below are on those."
+    "Questions drawn by rule (`backends/parts/procedural/questions.py`): unit conversions with every step written out, and "
+    "designs of DNA duplexes (free choices that must fit one another). One question in sixteen, by a hash of its text, is never "
+    "trained on; the figures below are on those."
 )
 
 

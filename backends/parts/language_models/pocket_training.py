@@ -104,7 +104,7 @@ class QuestionBatches:
         encode_answer: Callable[[str], list[int]],
         seed: int,
         size: int = 32,
-        chained_share: float = 0.6,
+        chained_share: float = 0.35,
     ) -> None:
         self._encode, self._encode_answer = encode, encode_answer
         self._generator = np.random.default_rng(seed)

@@ -59,6 +59,7 @@ class DecoderStack(nn.Module):
         self._packed: list[PackedBlock] | None = None
         self._rotary: tuple[Tensor, Tensor] | None = None
         self._parts: list[BlockParts] | None = None
+        self._epsilon: Tensor | None = None
 
     # -- what a layout must say -------------------------------------------------
     def collect_parts(self) -> list[BlockParts]:
@@ -140,8 +141,7 @@ class DecoderStack(nn.Module):
 
     def head(self, hidden: Tensor) -> Tensor:
         """Logits `(..., V)` of hidden rows."""
-        normal = functional.rms_norm(hidden, (self.shape.width,), self.final_norm().weight, self.shape.norm_epsilon)
-        return functional.linear(normal, self.head_weight())
+        return functional.linear(self._normalise(hidden, self.final_norm()), self.head_weight())
 
     def forward(self, ids: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
         """Logits of every row: the plain full pass that every accelerated path is compared with."""
@@ -161,7 +161,7 @@ class DecoderStack(nn.Module):
     ) -> Tensor:
         shape = self.shape
         batch, count, width = rows.shape
-        normal = functional.rms_norm(rows, (width,), part.attention_norm.weight, shape.norm_epsilon)
+        normal = self._normalise(rows, part.attention_norm)
         if self._packed is not None:
             joined = functional.linear(normal, self._packed[layer].query_key_value, self._packed[layer].query_key_value_bias)
         else:
@@ -178,8 +178,19 @@ class DecoderStack(nn.Module):
         )
         return part.output(mixed.transpose(1, 2).reshape(batch, count, width))
 
+    def _normalise(self, rows: Tensor, norm: RootMeanSquareNorm) -> Tensor:
+        """X / sqrt(mean(x^2) + epsilon) * w."""
+        width = self.shape.width
+        if rows.dtype != torch.float32 or rows.is_cuda or not torch.is_inference_mode_enabled():
+            return functional.rms_norm(rows, (width,), norm.weight, self.shape.norm_epsilon)
+        # On processors `rms_norm` is made of eight kernels; the same formula through the vector norm needs five.
+        if self._epsilon is None:
+            self._epsilon = torch.tensor(self.shape.norm_epsilon)
+        length = torch.linalg.vector_norm(rows, dim=-1, keepdim=True)
+        return rows * torch.addcmul(self._epsilon, length, length, value=1.0 / width).rsqrt_() * norm.weight
+
     def _feed(self, layer: int, part: BlockParts, rows: Tensor) -> Tensor:
-        normal = functional.rms_norm(rows, (rows.shape[-1],), part.feed_norm.weight, self.shape.norm_epsilon)
+        normal = self._normalise(rows, part.feed_norm)
         if self._packed is not None:
             gate, up = functional.linear(normal, self._packed[layer].gate_up).chunk(2, dim=-1)
         else:

@@ -1,32 +1,35 @@
-"""Short scientific questions with one exact answer each.
+"""Short scientific questions whose answers can be checked exactly.
 
 What it does: draws questions of two tasks, splits them into training and held-out sets by a hash of the question, and checks
-answers exactly. `conversion` is predictable text (lookup and copying); `check_digit` carries state from line to line, so tokens
-depend on one another.
-Where: sets of this kind are what a 1.3 M parameter teacher can learn in minutes (D2F specification, section 11).
-What it does not do: no free multi-digit arithmetic and no open language; a model trained on it answers these two forms and
-nothing else.
+answers. `conversion` has one right answer, all of it predictable from the question (lookup and copying). `base_pairs` has many:
+free choices that must fit one another (complements, no base twice in a row), so tokens depend on tokens that are being decided.
+Where: sets of the first kind are what a 1.3 M parameter teacher can learn in minutes (D2F specification, section 11); the second
+kind is where deciding many tokens at once can go wrong.
+What it does not do: no free arithmetic and no open language; a model trained on it answers these two forms and nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-Task = Literal["conversion", "check_digit"]
-TASKS: tuple[Task, ...] = ("conversion", "check_digit")
+Task = Literal["conversion", "base_pairs"]
+TASKS: tuple[Task, ...] = ("conversion", "base_pairs")
 HELD_OUT_SHARE = 16  # one question in sixteen is never trained on
 
 PREFIXES: tuple[tuple[str, int], ...] = (("p", -12), ("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9))
 LOWER = {"p": "f", "n": "p", "u": "n", "m": "u", "": "m", "k": "", "M": "k", "G": "M"}
 SYMBOLS = "mgLsVAWJNTFCS"
-DIGITS = 12  # digits under one check digit
+PAIRED = {"A": "T", "C": "G", "G": "C", "T": "A"}
+PAIRS = 20  # base pairs in one duplex
+GIVEN = 8  # bases of the first strand that the question gives
 
 
 class Question(NamedTuple):
-    """One prompt and its only right answer."""
+    """One prompt and a right answer."""
 
     task: Task
     prompt: str
@@ -35,7 +38,7 @@ class Question(NamedTuple):
 
 def draw(task: Task, generator: np.random.Generator, *, held_out_only: bool = False) -> Question:
     """One question of the training part, or of the held-out part."""
-    make = _conversion if task == "conversion" else _check_digit
+    make = _conversion if task == "conversion" else _base_pairs
     while True:
         question = make(generator)
         if is_held_out(question.prompt) == held_out_only:
@@ -58,18 +61,19 @@ def is_held_out(prompt: str) -> bool:
 
 
 def is_correct(question: Question, answer: str) -> bool:
-    """Exact equality, blank space at the ends aside."""
-    return answer.strip() == question.answer
+    """Whether an answer to a drawn question is right."""
+    return judge(question.prompt, answer) is True
 
 
-def solve(prompt: str) -> str | None:
-    """The right answer to a typed prompt of either form, or None when it has neither form."""
+def judge(prompt: str, answer: str) -> bool | None:
+    """Whether an answer to a typed prompt is right; None when the prompt has neither form."""
     words = prompt.strip().splitlines()[-1].split() if prompt.strip() else []
     if len(words) == 8 and words[0] == "Convert" and words[3] == "to" and words[4].endswith("."):
-        return _solve_conversion(words[1], words[2], words[4].rstrip("."))
-    framed = words[:3] == ["Check", "digit", "of"] and words[DIGITS + 3 :] == ["by", "running", "sum", "mod", "10."]
-    if framed and all(len(word) == 1 and word in "0123456789" for word in words[3 : DIGITS + 3]):
-        return _check_digit_lines([int(word) for word in words[3 : DIGITS + 3]])
+        right = _solve_conversion(words[1], words[2], words[4].rstrip("."))
+        return None if right is None else answer.strip() == right
+    start = words[7].rstrip(",") if len(words) == 13 else ""
+    if start and prompt.strip().endswith(_design(start)):
+        return _is_duplex(start, answer.strip())
     return None
 
 
@@ -117,18 +121,27 @@ def _power(exponent: int) -> str:
     return f"1e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
-def _check_digit(generator: np.random.Generator) -> Question:
-    digits = generator.integers(0, 10, size=DIGITS).tolist()
-    prompt = f"Check digit of {' '.join(map(str, digits))} by running sum mod 10."
-    return Question("check_digit", prompt, _check_digit_lines(digits))
+def _base_pairs(generator: np.random.Generator) -> Question:
+    strand = str(generator.choice(list(PAIRED)))
+    while len(strand) < PAIRS:
+        strand += str(generator.choice([base for base in PAIRED if base != strand[-1]]))
+    return Question("base_pairs", _design(strand[:GIVEN]), _duplex_lines(strand))
 
 
-def _check_digit_lines(digits: list[int]) -> str:
-    total, lines = digits[0], []
-    for digit in digits[1:]:
-        lines.append(f"{total}+{digit}={(total + digit) % 10}")
-        total = (total + digit) % 10
-    return "\n".join(lines) + f"\nCheck digit {total}."
+def _design(start: str) -> str:
+    return f"Design a duplex of {PAIRS} base pairs from {start}, no base twice in a row."
+
+
+def _duplex_lines(strand: str) -> str:
+    pairs = [f"{base}-{PAIRED[base]}" for base in strand]
+    return "\n".join(f"{first + 1:02d} " + " ".join(pairs[first : first + 4]) for first in range(0, PAIRS, 4))
+
+
+def _is_duplex(start: str, answer: str) -> bool:
+    """The strand is read off the answer, and the answer must be exactly what that strand gives."""
+    strand = "".join(word[0] for word in answer.split() if len(word) == 3 and word[1] == "-" and word[0] in PAIRED)
+    lawful = len(strand) == PAIRS and strand.startswith(start) and all(first != second for first, second in pairwise(strand))
+    return lawful and _duplex_lines(strand) == answer
 
 
 def _note(generator: np.random.Generator) -> str:

@@ -87,7 +87,7 @@ def measure(context: BenchContext) -> dict[str, float]:
     both = measure_side_by_side({"on": with_cache(True), "off": with_cache(False)}, held_out(20, "conversion"))
     figures["seconds_ratio_cache_off_over_on"] = seconds_ratio(both["off"], both["on"])
     figures["accuracy"] = measure_side_by_side({"on": with_cache(True)}, held_out(300, "conversion"))["on"].accuracy
-    figures["hard_accuracy"] = measure_side_by_side({"on": with_cache(True)}, held_out(300, "check_digit"))["on"].accuracy
+    figures["hard_accuracy"] = measure_side_by_side({"on": with_cache(True)}, held_out(300, "base_pairs"))["on"].accuracy
     return figures
 
 

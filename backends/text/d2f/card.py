@@ -28,7 +28,7 @@ from backends.parts.text_inputs import TextInputs
 from backends.text.d2f.settings import D2FSettings
 
 CONVERSION = "Convert 4.250 mg to kg. Show each step."
-CHECK_DIGIT = "Check digit of 3 8 5 9 2 7 4 6 1 5 8 2 by running sum mod 10."
+BASE_PAIRS = "Design a duplex of 20 base pairs from GATCATGC, no base twice in a row."
 LAB_NOTES = (
     "Pump 3 ran at 47 rpm. Buffer B changed at 14:37. Room at 21 C. Sample 58 stored cold. Run 58 looked clean. Filter 4 replaced. "
     "Pump 6 ran at 68 rpm. Buffer C changed at 14:12. Room at 19 C. Sample 33 stored cold.\n"
@@ -45,7 +45,7 @@ CHECKPOINTS = (
         "Pocket LLaDA + D2F adapter",
         POCKET_BASE,
         _pocket_adapter("d2f"),
-        note="Trained here in minutes on unit conversions and check digits.",
+        note="Trained here in minutes on unit conversions and DNA duplexes.",
     ),
     pocket(
         "pocket_random_noise",
@@ -93,9 +93,9 @@ EXAMPLES = (
     ),
     Example(
         title="When tokens depend on one another",
-        inputs={"prompt": CHECK_DIGIT, "held_out": 40},
+        inputs={"prompt": BASE_PAIRS, "held_out": 40},
         panes=(("d2f", {"tau_conf": 0.9}), ("d2f", {"tau_conf": 0.5})),
-        point="A check digit carries state from line to line: a lower threshold saves passes and may cost right answers.",
+        point="Free choices must fit one another: a lower threshold saves passes and costs right answers.",
     ),
     Example(
         title="Exact cache on a long prompt",

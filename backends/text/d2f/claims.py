@@ -153,7 +153,7 @@ def measure(context: BenchContext) -> dict[str, float]:
         measured = measure_side_by_side({"vanilla": _vanilla(pocket), "d2f": _d2f(pocket)}, held_out(4, "conversion"))
         figures["nfe_ratio_vanilla_over_d2f"] = passes_ratio(measured["vanilla"], measured["d2f"])
         return figures
-    for task, prefix in (("conversion", ""), ("check_digit", "hard_")):
+    for task, prefix in (("conversion", ""), ("base_pairs", "hard_")):
         figures |= _side_by_side(pocket, task, prefix)  # type: ignore[arg-type]
         context.say(f"{task}: decoders compared")
     figures |= _thresholds(pocket)
@@ -175,7 +175,7 @@ def _d2f(pocket: Pocket, rule: PipelineRule | None = None) -> Begin:
 def _exactness(pocket: Pocket, prompts: int) -> dict[str, float]:
     tokenizer = build_tokenizer()
     mismatches, largest, leak, teacher_leak = 0, 0.0, 0.0, float("inf")
-    questions = [*held_out(prompts, "conversion"), *held_out(prompts, "check_digit")]
+    questions = [*held_out(prompts, "conversion"), *held_out(prompts, "base_pairs")]
     for number, question in enumerate(questions):
         ids = encode_prompt(tokenizer, question.prompt)
         rule = PipelineRule(block_size=(8, 16, 32)[number % 3], tau_add=(0.1, 0.5)[number % 2])
@@ -220,7 +220,7 @@ def _side_by_side(pocket: Pocket, task: Task, prefix: str) -> dict[str, float]:
 
 
 def _thresholds(pocket: Pocket) -> dict[str, float]:
-    questions = held_out(100, "check_digit")
+    questions = held_out(100, "base_pairs")
     rules = {f"{value:g}": _d2f(pocket, PipelineRule(tau_conf=value)) for value in THRESHOLDS}
     found = measure_side_by_side(rules, questions)
     passes = [one.mean_passes for one in found.values()]
@@ -236,7 +236,7 @@ def _dual_state(pocket: Pocket) -> dict[str, float]:
     decoders = {"dual": _d2f(pocket, rule), "single": _d2f(pocket, replace(rule, tau_add=0.85))}
     accuracies: dict[str, list[float]] = {"dual": [], "single": []}
     passes: dict[str, list[float]] = {"dual": [], "single": []}
-    tasks: tuple[Task, ...] = ("conversion", "check_digit")
+    tasks: tuple[Task, ...] = ("conversion", "base_pairs")
     for task in tasks:
         for name, one in measure_side_by_side(decoders, held_out(300, task)).items():
             accuracies[name].append(one.accuracy)

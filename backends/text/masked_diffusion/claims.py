@@ -68,7 +68,7 @@ def measure(context: BenchContext) -> dict[str, float]:
         "accuracy_half_steps": found["half"].accuracy,
     }
     if not context.quick:
-        hard = measure_side_by_side({"full": with_rule(DiffusionRule())}, held_out(300, "check_digit"))
+        hard = measure_side_by_side({"full": with_rule(DiffusionRule())}, held_out(300, "base_pairs"))
         figures["hard_accuracy"] = hard["full"].accuracy
     return figures
 
