@@ -71,7 +71,7 @@ def judge(prompt: str, answer: str) -> bool | None:
     if len(words) == 8 and words[0] == "Convert" and words[3] == "to" and words[4].endswith("."):
         right = _solve_conversion(words[1], words[2], words[4].rstrip("."))
         return None if right is None else answer.strip() == right
-    start = words[7].rstrip(",") if len(words) == 13 else ""
+    start = words[8].rstrip(",") if len(words) == 15 else ""
     if start and prompt.strip().endswith(_design(start)):
         return _is_duplex(start, answer.strip())
     return None
