@@ -15,7 +15,7 @@ from app.api import Studio
 from app.errors import UnknownMethod, UnknownRun
 from app.values import Axis, SweepRequest
 from storage.values import PaneSpec
-from ui.bench_state import BenchState
+from ui.bench_state import BenchState, Shelf
 from ui.drafts import LETTERS, Draft, Drafts, PaneDraft, defaults
 from ui.routes import cursors, summary_json
 from ui.security import account_of, owner_of
@@ -52,7 +52,8 @@ class PresetAsked(_Body):
 def router(studio: Studio, drafts: Drafts) -> APIRouter:
     """The routes for an open studio."""
     routes = APIRouter(prefix="/studio/bench/{tab}")
-    _add_reading(routes, studio, drafts)
+    shelf = Shelf(studio)
+    _add_reading(routes, studio, drafts, shelf)
     _add_taking_over(routes, studio, drafts)
     _add_asking(routes, studio, drafts)
     return routes
@@ -64,16 +65,18 @@ def _current(drafts: Drafts, request: Request, tab: str) -> Draft:
     return drafts.get(owner_of(request.scope), tab)
 
 
-def _add_reading(routes: APIRouter, studio: Studio, drafts: Drafts) -> None:
+def _add_reading(routes: APIRouter, studio: Studio, drafts: Drafts, shelf: Shelf) -> None:
     @routes.get("")
     def bench(request: Request, tab: str, since: str = "") -> dict[str, Any]:
-        state = BenchState(studio, drafts, account_of(request.scope)).build(_current(drafts, request, tab), cursors(since))
-        return {"bench": state, "status": studio.status().model_dump(mode="json")}
+        status = studio.status()
+        free = max(status.memory_total - status.memory_used, 0)
+        state = BenchState(studio, drafts, shelf, account_of(request.scope)).build(_current(drafts, request, tab), cursors(since), free)
+        return {"bench": state, "status": status.model_dump(mode="json", exclude={"running_run"})}
 
     @routes.get("/summary")
     def summary(request: Request, tab: str) -> dict[str, Any]:
         draft, account = _current(drafts, request, tab), account_of(request.scope)
-        return summary_json(studio, draft.sweep, account) if draft.sweep else BenchState(studio, drafts, account).summary(draft)
+        return summary_json(studio, draft.sweep, account) if draft.sweep else BenchState(studio, drafts, shelf, account).summary(draft)
 
 
 def _add_taking_over(routes: APIRouter, studio: Studio, drafts: Drafts) -> None:

@@ -6,16 +6,20 @@ those runs after the cursors the page sent.
 It deliberately reads everything through `app.api`, and holds nothing itself.
 """
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from app.api import Studio
+from app.checkpoints import available
 from app.errors import StudioError
 from app.summary import determinism_sentence, settings_sentence, summarise
 from app.values import WatchRun
 from backends.contract import Card, Checkpoint, MethodError, field_specs
 from storage.values import RunRow
 from ui.drafts import Draft, Drafts, PaneDraft
+
+_LOOK_AGAIN_SECONDS = 5.0
 
 
 def cards_json(studio: Studio) -> list[dict[str, Any]]:
@@ -47,15 +51,33 @@ def _card(card: Card) -> dict[str, Any]:
     }
 
 
+class Shelf:
+    """Which weights are on this machine; looked up on disk at most every few seconds, however often a page asks."""
+
+    def __init__(self, studio: Studio) -> None:
+        self._studio = studio
+        self._known: dict[str, tuple[float, bool, str]] = {}
+
+    def here(self, checkpoint: Checkpoint) -> tuple[bool, str]:
+        """Are its files here, and if not, what is missing."""
+        key = checkpoint.model_dump_json(include={"key", "sources"})
+        known = self._known.get(key)
+        if known is None or time.monotonic() - known[0] > _LOOK_AGAIN_SECONDS:
+            found = available(checkpoint, self._studio.assets)
+            known = self._known[key] = (time.monotonic(), found.here, found.why)
+        return known[1], known[2]
+
+
 class BenchState:
     """Builds the JSON of one owner's bench."""
 
-    def __init__(self, studio: Studio, drafts: Drafts, account: str | None) -> None:
+    def __init__(self, studio: Studio, drafts: Drafts, shelf: Shelf, account: str | None) -> None:
         self.studio = studio
+        self.shelf = shelf
         self.drafts = drafts
         self.account = account
 
-    def build(self, draft: Draft, since: Mapping[str, int]) -> dict[str, Any]:
+    def build(self, draft: Draft, since: Mapping[str, int], memory_free: int) -> dict[str, Any]:
         """Draft, faults, runs and what each pane shows; the runs of a sweep stand in place of the panes' while it is open."""
         runs, shown, sweep = self._runs(draft, since)
         return {
@@ -71,29 +93,35 @@ class BenchState:
             "sweep": sweep,
             "refused": draft.refused.model_dump(mode="json") if draft.refused else None,
             "faults": [{"pane": found.pane, **found.fault.model_dump(mode="json")} for found in self.drafts.faults(draft)],
-            "panes": [self._pane(letter, draft.pane(letter), draft, shown.get(letter)) for letter in draft.letters],
+            "panes": [self._pane(letter, draft, shown.get(letter), memory_free) for letter in draft.letters],
             "runs": [run.model_dump(mode="json") for run in runs],
             "shown": shown,
             "finished": all(run.state.final for run in runs),
         }
 
-    def _pane(self, letter: str, pane: PaneDraft, draft: Draft, run: str | None) -> dict[str, Any]:
+    def _pane(self, letter: str, draft: Draft, run: str | None, memory_free: int) -> dict[str, Any]:
+        pane = draft.pane(letter)
         card = self.studio.registry.card(pane.method)
         checkpoint = self._checkpoint(card, pane.checkpoint)
+        here, why = self.shelf.here(checkpoint) if checkpoint else (False, "It was removed from this studio.")
+        needed = self._memory(card, checkpoint, pane, draft)
         return {
             "pane": letter,
             "method": pane.method,
             "title": card.title,
             "checkpoint": pane.checkpoint,
             "pocket": bool(checkpoint and checkpoint.pocket),
+            "here": here,
+            "why": why,
             "settings": pane.settings,
             "sentence": settings_sentence(card, pane.settings),
             "baseline": letter == draft.baseline,
             "determinism": determinism_sentence(card, self.studio.device),
             "stale": run is not None and self._stale(pane, draft, run),
-            "presets": [{"key": key, "label": label} for key, label, _ in self.drafts.presets(card)],
             "typical_seconds": self.studio.store.typical_seconds(pane.method, pane.checkpoint),
-            "memory_bytes": self._memory(card, checkpoint, pane, draft),
+            "memory_bytes": needed,
+            "memory_free": memory_free,
+            "fits": needed <= memory_free,
         }
 
     def _stale(self, pane: PaneDraft, draft: Draft, run_id: str) -> bool:

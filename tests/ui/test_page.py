@@ -32,7 +32,7 @@ def test_building_the_whole_application_imports_no_numerical_library(tmp_path: P
         f"studio = Studio.open(Path({str(tmp_path)!r}), engine='none'); build_app(studio, ServerOptions()); studio.close()\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=280, check=True)
     assert done.stdout.strip().splitlines()[-1] == "[]"
 
 

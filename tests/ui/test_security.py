@@ -1,5 +1,6 @@
 """Who is let in: hosts, origins, accounts, paths, sizes, and the headers of every answer (the guard in front of the real app)."""
 
+import asyncio
 import base64
 from collections.abc import Iterator
 from typing import Any
@@ -7,12 +8,13 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from starlette.routing import Mount
+from starlette.types import Message, Receive, Scope, Send
 
 from app.api import Studio
 from app.errors import AccessError
 from storage.values import HistoryQuery
 from tests.ui.conftest import HOST, PORT, ask
-from ui.security import OWNER_COOKIE, Policy, is_loopback, parse_address
+from ui.security import OWNER_COOKIE, Guard, Policy, is_loopback, parse_address
 from ui.server import ServerOptions, build_app, check_options
 
 FOREIGN_HOSTS = (
@@ -329,7 +331,7 @@ def test_a_browser_gets_an_owner_cookie_once(app: FastAPI) -> None:
     assert "account" not in forged.headers["set-cookie"]
 
 
-def test_a_body_over_the_limit_is_refused_whether_its_length_is_stated_or_not(app: FastAPI) -> None:
+def test_a_body_whose_stated_length_is_over_the_limit_or_no_number_is_refused(app: FastAPI) -> None:
     stated = [("host", HOST), ("content-type", "application/json"), ("content-length", str(10**9))]
     assert ask(app, "/studio/queue/pause", method="POST", headers=stated).status == 413
     wrong = [("host", HOST), ("content-type", "application/json"), ("content-length", "-1")]
@@ -373,3 +375,25 @@ def test_a_port_that_is_not_written_means_the_schemes_own() -> None:
     assert parse_address("localhost") == ("localhost", 80)
     assert parse_address("localhost", "https") == ("localhost", 443)
     assert Policy(port=80).knows(parse_address("localhost"))
+
+
+def test_a_body_without_a_stated_length_is_cut_at_the_limit() -> None:
+    taken = 0
+
+    async def swallow(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal taken
+        while (message := await receive())["type"] == "http.request":
+            taken += len(message["body"])
+
+    chunks = iter([{"type": "http.request", "body": b"x" * 2**20, "more_body": True}] * 100)
+
+    async def receive() -> Message:
+        return next(chunks)
+
+    async def send(message: Message) -> None:
+        pass
+
+    guard = Guard(swallow, Policy(port=PORT))
+    scope = {"type": "http", "method": "POST", "scheme": "http", "path": "/studio/queue/pause", "headers": [(b"host", HOST.encode())]}
+    asyncio.run(guard(scope, receive, send))
+    assert taken <= 8 * 2**20

@@ -126,6 +126,16 @@ export class Bench {
     this.drawSweep(state);
     this.cost.draw(state, this.summary);
     this.foot.draw(state);
+    this.sayWhenDone(state);
+  }
+
+  /** Tell a screen reader when a comparison is over; the page itself shows it anyway. */
+  sayWhenDone(state) {
+    if (this.wasRunning && state.finished) {
+      const verdicts = Object.values(this.summary?.verdicts ?? {}).map((verdict) => verdict.sentence);
+      this.announce(["All runs are over.", ...verdicts].join(" "));
+    }
+    this.wasRunning = !state.finished;
   }
 
   takeEvents(runs) {

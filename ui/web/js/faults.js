@@ -3,11 +3,12 @@
 import { button, h, inside, replace } from "./dom.js";
 import { setControl } from "./scales.js";
 import { shown } from "./format.js";
+import { spoken } from "../views/faithful.js";
 
 /** A fault as a box: what in bold, why and the next step behind it, then actions. */
 export function faultBox(fault, { more = [], actions = [] } = {}) {
   const words = [fault.why, fault.next_step, ...more].filter(Boolean).join(" ");
-  return h("div", { class: "err", role: "alert" }, h("b", {}, fault.what), " ", words, actions.length ? h("div", { class: "acts" }, actions) : "");
+  return h("div", { class: "err", role: "alert" }, h("b", {}, spoken(fault.what, 400)), " ", spoken(words, 800), actions.length ? h("div", { class: "acts" }, actions) : "");
 }
 
 export class Faults {
@@ -24,7 +25,8 @@ export class Faults {
 
   draw(state) {
     const places = new Map();
-    for (const fault of state.faults) {
+    const faults = [...state.faults, ...this.ofRuns(state)];
+    for (const fault of faults) {
       const place = this.place(fault);
       if (place) places.set(place, [...(places.get(place) ?? []), fault]);
     }
@@ -33,7 +35,19 @@ export class Faults {
     if (shared && general.length) places.set(shared, [...(places.get(shared) ?? []), ...general.map((fault) => ({ ...fault, pane: null, field: null }))]);
     for (const box of this.bench.root.querySelectorAll(".dp-fault")) this.fill(box, places.get(box) ?? []);
     for (const control of this.bench.root.querySelectorAll(".dp-field")) control.classList.remove("invalid");
-    for (const fault of state.faults) this.control(fault)?.classList.add("invalid");
+    for (const fault of faults) this.control(fault)?.classList.add("invalid");
+  }
+
+  /** Faults a shown run met that belong to a control, as long as the control still holds what caused them. */
+  ofRuns(state) {
+    const found = new Map();
+    for (const pane of state.panes) {
+      const fault = state.runs.find((run) => run.id === state.shown[pane.pane])?.fault;
+      if (!fault?.field || pane.stale) continue;
+      const own = this.bench.el(pane.pane, "set", fault.field) !== null;
+      found.set(own ? `${pane.pane} ${fault.field}` : `${fault.field} ${fault.what}`, { ...fault, pane: own ? pane.pane : null });
+    }
+    return [...found.values()];
   }
 
   control(fault) {
@@ -83,9 +97,9 @@ export class Faults {
 
   box(fault) {
     const offered = fault.suggestion !== null && fault.suggestion !== undefined && fault.field;
-    const use = offered ? button(`Use ${shown(fault.suggestion)}`, () => this.use(fault.pane, fault)) : null;
+    const use = offered ? button(`Use ${spoken(shown(fault.suggestion))}`, () => this.use(fault.pane, fault)) : null;
     const words = [fault.why, fault.next_step].filter(Boolean).join(" ");
-    return h("div", { class: "err", role: "alert" }, h("b", {}, fault.what), " ", words, use);
+    return h("div", { class: "err", role: "alert" }, h("b", {}, spoken(fault.what, 400)), " ", spoken(words, 800), use);
   }
 
   use(pane, fault) {

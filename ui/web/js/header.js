@@ -79,6 +79,9 @@ export class Header {
     const words = `${bytes(status.memory_used).replace(/ .*/, "")} of ${bytes(status.memory_total)}`;
     this.gauge.setAttribute("aria-label", `memory ${words}`);
     setText(this.memory, words);
+    const open = status.running + status.waiting;
+    const title = open ? `(${open}) Diptych` : "Diptych";
+    if (document.title !== title) document.title = title;
     this.jobs.hidden = !(status.running || status.waiting || status.paused);
     const key = `${status.running}/${status.waiting}/${status.paused}`;
     if (this.jobs.dataset.key !== key) {

@@ -5,6 +5,7 @@ import { moment, number, plural, seconds } from "./format.js";
 import { get, post, Refused } from "./net.js";
 import { QueueView } from "./queue.js";
 import { Tray } from "./tray.js";
+import { spoken } from "../views/faithful.js";
 
 const TITLES = { all: "All", text: "Text", image: "Image", shape: "3D / 4D", molecule: "Molecule", figure: "Figure", code: "Code", solve: "Solve", starred: "Starred", partial: "Partial", failed: "Failed" };
 const ENDED = { done: "done", failed: "failed", cancelled: "stopped", interrupted: "interrupted", queued: "waiting", running: "running" };
@@ -130,11 +131,11 @@ export class History {
   // rows ------------------------------------------------------------------------------------------------------------
 
   row(run) {
-    const title = run.title || run.method_title;
+    const title = spoken(run.title || run.method_title, 90);
     const open = h("button", { type: "button", class: "dp-open", title, on: { click: () => this.look(run) } }, h("b", {}, title), h("small", {}, run.purpose === "sweep" ? `${run.method_title}, sweep cell` : run.pane && run.comparison ? `${run.method_title}, pane ${run.pane}` : run.method_title, run.purpose === "replay" ? ", replay" : ""));
-    const tags = run.tags.map((tag) => h("span", { class: "tag" }, tag));
+    const tags = run.tags.map((tag) => h("span", { class: "tag" }, spoken(tag)));
     return h("tr", { class: this.picked.has(run.id) ? "on" : "", dataset: { run: run.id } },
-      h("td", {}, this.tick(run, `Compare ${title}, ${moment(run.created)}`)), h("td", {}, this.thumb(run)), h("td", {}, open, tags, run.note ? h("small", {}, run.note) : ""),
+      h("td", {}, this.tick(run, `Compare ${title}, ${moment(run.created)}`)), h("td", {}, this.thumb(run)), h("td", {}, open, tags, run.note ? h("small", {}, spoken(run.note, 120)) : ""),
       h("td", { class: "wide dp-set" }, h("span", { title: run.sentence }, run.sentence)), h("td", {}, this.result(run)), h("td", { class: "wide" }, run.partial ? `${ENDED[run.state]}, partial` : ENDED[run.state]),
       h("td", { class: "n wide" }, this.record(run)), h("td", { class: "n wide" }, moment(run.created)), h("td", {}, this.star(run)));
   }
@@ -171,7 +172,7 @@ export class History {
 
   tile(run) {
     const words = `${run.method_title}, ${moment(run.created)}`;
-    return h("label", { dataset: { run: run.id } }, this.thumb(run), this.tick(run, `Compare ${words}`), h("span", { title: run.title }, words));
+    return h("label", { dataset: { run: run.id } }, this.thumb(run), this.tick(run, `Compare ${words}`), h("span", { title: spoken(run.title, 120) }, words));
   }
 
   result(run) {
@@ -189,7 +190,7 @@ export class History {
   }
 
   star(run) {
-    return h("button", { type: "button", class: "star", "aria-pressed": String(run.starred), "aria-label": `Star ${run.title || run.method_title}`, on: { click: async (event) => {
+    return h("button", { type: "button", class: "star", "aria-pressed": String(run.starred), "aria-label": `Star ${spoken(run.title || run.method_title, 90)}`, on: { click: async (event) => {
       const target = event.currentTarget;
       run.starred = (await post(`runs/${run.id}/star`, { starred: !run.starred })).starred;
       target.setAttribute("aria-pressed", String(run.starred));

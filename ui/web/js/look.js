@@ -12,6 +12,7 @@ import { exportMenu } from "./export_menu.js";
 import { colorOf, FINAL, loadArtifacts } from "./pane.js";
 import { plainView } from "./plain_view.js";
 import { takeOver } from "./verify.js";
+import { showText, spoken } from "../views/faithful.js";
 
 const RUNNING_MS = 250;
 
@@ -57,7 +58,7 @@ export class Look {
       await navigator.clipboard.writeText(location.href).catch(() => {});
       target.textContent = "Link copied";
     });
-    return h("div", { class: "dp-look-head" }, h("div", {}, h("h1", {}, title), h("span", { class: "note" }, `${comparison.created ? moment(comparison.created) : ""}, seed ${comparison.seed}. Read-only: your own controls stay as they are.`)), h("span", { class: "dp-gap" }), link, button("Back", () => history.back(), { class: "btn" }), use);
+    return h("div", { class: "dp-look-head" }, h("div", {}, h("h1", {}, spoken(title, 120)), h("span", { class: "note" }, `${comparison.created ? moment(comparison.created) : ""}, seed ${comparison.seed}. Read-only: your own controls stay as they are.`)), h("span", { class: "dp-gap" }), link, button("Back", () => history.back(), { class: "btn" }), use);
   }
 
   async draw(summary, asked) {
@@ -67,7 +68,7 @@ export class Look {
     if (asked !== this.place) return;
     const use = button("Use these", () => this.use(comparison, panes, runs), { class: "btn go" });
     const inputs = Object.entries(comparison.inputs).filter(([, value]) => value !== "" && value !== null && value !== 0);
-    const shared = h("div", { class: "dp-look-in" }, inputs.map(([name, value], place) => [place ? "\n" : "", h("span", { class: "note" }, this.inputLabel(panes[0], name)), String(value)]));
+    const shared = h("div", { class: "dp-look-in" }, inputs.map(([name, value], place) => [place ? "\n" : "", h("span", { class: "note" }, this.inputLabel(panes[0], name)), faithful(String(value))]));
     const grid = h("div", { class: `dp-panes n${panes.length}` });
     const hinges = [];
     panes.forEach((pane, place) => {
@@ -135,6 +136,13 @@ export class Look {
     const wanted = panes.map((pane, place) => ({ pane: "ABCD"[place], method: pane.method, checkpoint: pane.checkpoint, settings: runs[place].settings }));
     await takeOver(this.el, tab, { panes: wanted, inputs: comparison.inputs, seed: comparison.seed }, this.router);
   }
+}
+
+/** Text as it was typed, unseen characters marked. */
+function faithful(text) {
+  const box = h("span", { class: "dp-said-text" });
+  showText(box, text);
+  return box;
 }
 
 function cells(field, panes) {

@@ -5,6 +5,7 @@ import { bytes, ordinal, plural, seconds } from "./format.js";
 import { get, post } from "./net.js";
 import { faultBox } from "./faults.js";
 import { plainView } from "./plain_view.js";
+import { spoken } from "../views/faithful.js";
 
 const LETTERS = "ABCD";
 const CHALLENGERS = ["s1", "s2", "s3"];
@@ -178,7 +179,8 @@ export class Pane {
 
   stateBox(pane, run, live, running, state) {
     if (run?.state === "failed") return { key: `failed ${run.id}`, make: () => this.failedBox(run) };
-    if (!run) return { key: `empty ${pane.typical_seconds} ${pane.memory_bytes} ${this.bench.letters.length}`, make: () => this.emptyBox(pane) };
+    if (!run && !pane.here) return { key: `absent ${pane.checkpoint} ${pane.why}`, make: () => this.absentBox(pane) };
+    if (!run) return { key: `empty ${pane.typical_seconds} ${pane.memory_bytes} ${pane.fits} ${this.bench.letters.length} ${state.example}`, make: () => this.emptyBox(pane, state) };
     if (live?.purpose === "warmup") return { key: "warmup", make: () => h("div", { class: "blank" }, h("b", {}, "Warming up"), "Loading the weights and the first passes are not counted; the measured run follows.") };
     if (run.state === "queued" && !this.fed) {
       const ahead = state.runs.find((one) => one.state === "running");
@@ -191,13 +193,21 @@ export class Pane {
     return null;
   }
 
-  emptyBox(pane) {
+  /** The weights are not on this machine: say what is missing before a run fails for it. */
+  absentBox(pane) {
+    const open = button("Open Models", () => this.bench.router.go("models"), { class: "btn" });
+    return h("div", { class: "blank" }, h("b", {}, "These weights are not here"), `${pane.why} Pull them, or choose another checkpoint.`, h("div", { class: "acts" }, open));
+  }
+
+  emptyBox(pane, state) {
     const time = pane.typical_seconds ? `About ${seconds(pane.typical_seconds)}` : "";
     const memory = pane.memory_bytes ? `${time ? " and " : "About "}${bytes(pane.memory_bytes)}` : "";
     const cost = time || memory ? ` ${time}${memory} on this machine.` : "";
-    const first = this.letter === "A" ? "The example is filled in." : "It runs after the pane before it, on the same input.";
+    const tight = pane.fits ? "" : ` That is more than is free now: ${bytes(pane.memory_free)}.`;
+    const point = this.bench.card(state.example.split("/")[0])?.examples[state.example] ?? "";
+    const first = this.letter === "A" ? (state.example ? `The example is filled in. ${point}` : "The input above is read as it stands.") : "It runs after the pane before it, on the same input.";
     const acts = this.letter === (this.bench.letters[1] ?? "A") ? h("div", { class: "acts" }, h("button", { type: "button", class: "btn go", on: { click: () => this.bench.run() } }, "Run all")) : "";
-    return h("div", { class: "blank" }, h("b", {}, "Nothing run yet"), first + cost, acts);
+    return h("div", { class: "blank" }, h("b", {}, "Nothing run yet"), first + cost + tight, acts);
   }
 
   waitingBox(run, ahead) {
@@ -259,7 +269,7 @@ export class Pane {
     this.notes.hidden = !key;
     if (this.notes.dataset.key === key) return;
     this.notes.dataset.key = key;
-    replace(this.notes, [...new Map(notes.map((note) => [note.text, note])).values()].map((note) => h("li", { class: note.level }, note.text)));
+    replace(this.notes, [...new Map(notes.map((note) => [note.text, note])).values()].map((note) => h("li", { class: note.level }, spoken(note.text, 600))));
   }
 }
 

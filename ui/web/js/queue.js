@@ -3,6 +3,7 @@
 import { button, h, replace } from "./dom.js";
 import { plural, seconds } from "./format.js";
 import { get, post } from "./net.js";
+import { spoken } from "../views/faithful.js";
 
 const BUSY_MS = 500;
 const IDLE_MS = 3000;
@@ -55,7 +56,7 @@ export class QueueView {
 
   name(job) {
     const purpose = { warmup: "warm-up", replay: "replay", sweep: "sweep cell" }[job.purpose] ?? (job.repeat ? `repeat ${job.repeat + 1}` : "");
-    return [job.method_title, job.title, job.pane && job.purpose !== "sweep" ? `pane ${job.pane}` : "", purpose].filter(Boolean).join(", ");
+    return [job.method_title, spoken(job.title, 70), job.pane && job.purpose !== "sweep" ? `pane ${job.pane}` : "", purpose].filter(Boolean).join(", ");
   }
 
   runningLine(job, at) {

@@ -5,6 +5,7 @@ import { bytes, moment, number, shown } from "./format.js";
 import { get, post, Refused, upload } from "./net.js";
 import { faultBox } from "./faults.js";
 import { replayVerdict } from "./foot.js";
+import { spoken } from "../views/faithful.js";
 
 const DETERMINISM = { bit_exact: "promised bit for bit on the same device", tolerance: "promised within a tolerance on the same device", none: "not promised" };
 
@@ -88,7 +89,7 @@ export class Verify {
   }
 
   leaves(report) {
-    const file = [["name", report.name], ["size", bytes(report.bytes)], ["digest, now", code(report.digest_now)], ["record found", report.found ? { sidecar: "beside the file", "inside the file": "inside the file", history: "in this studio's history, by the file's digest" }[report.found] ?? report.found : "nowhere"]];
+    const file = [["name", spoken(report.name, 120)], ["size", bytes(report.bytes)], ["digest, now", code(report.digest_now)], ["record found", report.found ? { sidecar: "beside the file", "inside the file": "inside the file", history: "in this studio's history, by the file's digest" }[report.found] ?? report.found : "nowhere"]];
     const record = report.record ? [["signed", `${report.signed ? moment(report.signed) : "at an unknown time"}, by ${report.key_here ? "this installation" : report.key_met ? "an installation you have met" : "an installation you have not met"}`], ["key", code(`ed25519 ${report.key}`)], ["digest, then", code(report.digest_signed)], ["method", `${report.method_title || report.method} on ${report.checkpoint}, seed ${report.seed ?? "–"}`], ["replay", this.replay(report)]] : [["record", "none"]];
     const pin = report.valid ? h("span", { class: "pin on" }, "=") : report.verdict === "no record" ? h("span", { class: "pin" }, "?") : h("span", { class: "pin bad" }, "≠");
     const raw = report.statement ? button("Show all of it", (event) => this.showRaw(event, report), { class: "dp-link note" }) : "";
@@ -131,7 +132,7 @@ export class Verify {
 
   settings(report) {
     const label = (name) => report.labels[name] ?? name.replaceAll("_", " ");
-    const rows = [...Object.entries(report.inputs).map(([name, value]) => [label(name), typeof value === "string" && value.length > 160 ? `${value.slice(0, 160)}…` : shown(value)]), ["Seed", report.seed === null ? "–" : String(report.seed)], ...Object.entries(report.settings).map(([name, value]) => [label(name), shown(value)]), ...report.withheld.map((name) => [label(name), "held back; the record has its digest"])];
+    const rows = [...Object.entries(report.inputs).map(([name, value]) => [label(name), typeof value === "string" ? spoken(value, 160) : shown(value)]), ["Seed", report.seed === null ? "–" : String(report.seed)], ...Object.entries(report.settings).map(([name, value]) => [label(name), shown(value)]), ...report.withheld.map((name) => [label(name), "held back; the record has its digest"])];
     const third = Math.ceil(rows.length / 3);
     const columns = [rows.slice(0, third), rows.slice(third, 2 * third), rows.slice(2 * third)].filter((part) => part.length);
     const use = report.method_here && report.tab ? button("Use these", () => this.use(report), { class: "btn go" }) : h("span", { class: "note" }, "its method is not installed here");
