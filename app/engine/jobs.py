@@ -13,8 +13,8 @@ from pathlib import Path
 from app.checkpoint_files import FileMark, files_of, find_source
 from app.checkpoints import find_checkpoint
 from app.engine.active import Shop
-from app.engine.worker import Job
-from app.errors import UnknownCheckpoint
+from app.engine.worker import Job, WarmUp
+from app.errors import DeviceMissing, UnknownCheckpoint
 from backends.contract import Card, Checkpoint, CheckpointError
 from storage.values import RunRow
 
@@ -47,6 +47,18 @@ class Jobs:
             threads=self._shop.options.threads,
             known=self._digests(checkpoint),
         )
+
+    def warm_ups(self) -> tuple[WarmUp, ...]:
+        """What an idle worker loads ahead: the methods whose first checkpoint is a pocket one."""
+        registry, assets = self._shop.registry, self._shop.assets
+        ahead: list[WarmUp] = []
+        for card in registry.cards:
+            first = next(iter(card.checkpoints), None)
+            if first is not None and first.pocket:
+                with suppress(DeviceMissing):
+                    device = self._shop.devices.choose("auto", card)
+                    ahead.append(WarmUp(location=registry.locate(card.key), checkpoint=first, device=device, assets=assets))
+        return tuple(ahead)
 
     def learn(self, fresh: Mapping[str, FileMark]) -> None:
         """Remember digests a worker computed, for this process and for later ones."""

@@ -143,11 +143,11 @@ class Lane(threading.Thread):
             if self._link is not None:
                 return self._link
             options = self._shop.options
-            registry = self._shop.registry
             worker = WorkerOptions(
                 parent=0,
                 warm_modules=options.warm_modules,
-                warm_methods=tuple(registry.locate(card.key) for card in registry.cards) if options.warm_methods else (),
+                warm_ups=self._jobs.warm_ups() if options.warm_methods else (),
+                threads=options.threads,
                 idle_seconds=options.idle_minutes * 60,
                 address_space=options.address_space,
             )

@@ -74,7 +74,7 @@ class EngineOptions(_Frozen):
     warm_modules: tuple[str, ...] = ("torch",)
     """Imported by a worker as it starts, so that the first run need not wait for them."""
     warm_methods: bool = True
-    """Whether an idle worker imports the methods' code, so that a first run waits for its weights only."""
+    """Whether an idle worker loads the methods' pocket checkpoints ahead, so that a first run starts at once."""
     stop_grace: float = 2.0
     """Seconds a run may take to obey a stop before its worker is killed."""
     deadline_grace: float = 0.25

@@ -49,6 +49,17 @@ from backends.contract import (
 logger = logging.getLogger(__name__)
 
 
+class WarmUp(BaseModel):
+    """A method and a small checkpoint that an idle worker loads ahead."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    location: MethodLocation
+    checkpoint: Checkpoint
+    device: str
+    assets: Path
+
+
 class WorkerOptions(BaseModel):
     """What the engine gives a worker on its command line."""
 
@@ -56,7 +67,8 @@ class WorkerOptions(BaseModel):
 
     parent: int
     warm_modules: tuple[str, ...] = ()
-    warm_methods: tuple[MethodLocation, ...] = ()
+    warm_ups: tuple[WarmUp, ...] = ()
+    threads: int | None = None
     idle_seconds: float = 900.0
     address_space: int | None = None
 
@@ -111,7 +123,7 @@ class Worker:
         threading.Thread(target=self._read_commands, name="commands", daemon=True).start()
         runtime.import_modules(self._options.warm_modules)
         self._report({"type": "ready", "pid": os.getpid(), "devices": runtime.cuda_devices()})
-        cold = list(self._options.warm_methods)
+        cold = list(self._options.warm_ups)
         while True:
             if cold and self._inbox.empty():
                 self._warm(cold.pop(0))
@@ -130,11 +142,17 @@ class Worker:
             elif message["type"] == "exit":
                 return
 
-    def _warm(self, location: MethodLocation) -> None:
+    def _warm(self, ahead: WarmUp) -> None:
+        """Import a method and load its small checkpoint: the libraries it takes along are what costs seconds."""
         try:
-            load_method(location)
+            method, card = load_method(ahead.location), load_card(ahead.location)
+            resolved = resolve(ahead.checkpoint, ahead.assets)
+            runtime.configure(runtime.threads_for(ahead.checkpoint.pocket, self._options.threads))
+            key = model_key(card, ahead.checkpoint, ahead.device, ahead.checkpoint.dtype)
+            self._held.load(key, ahead.checkpoint, lambda: method.load(resolved, ahead.device, ahead.checkpoint.dtype))
+            self._report_models()
         except (Exception, SystemExit) as error:  # it will be reported when somebody runs the method
-            logger.info("%s could not be imported ahead: %s", location.package, error)
+            logger.info("%s could not be loaded ahead: %s", ahead.location.package, error)
 
     def _read_commands(self) -> None:
         """Commands in order; stop takes effect at once. When the studio is gone, so is this process."""
@@ -214,7 +232,7 @@ class _Performance:
         self._check_stop()
         self._send(Progress(phase="load", step=0, total=1))
         resolved, fresh = self._resolve()
-        key: Key = (self._card.key, job.checkpoint.model_dump_json(), job.device, job.dtype)
+        key = model_key(self._card, job.checkpoint, job.device, job.dtype)
         self._model = self._held.get(key)
         reused = self._model is not None
         self._make_room(key, reused)
@@ -290,6 +308,11 @@ class _Performance:
     def _check_stop(self) -> None:
         if self._stop.is_set():
             raise Cancelled
+
+
+def model_key(card: Card, checkpoint: Checkpoint, device: str, dtype: str) -> Key:
+    """What makes two runs share a loaded model."""
+    return (card.key, checkpoint.model_dump_json(), device, dtype)
 
 
 def _fault_of(error: BaseException, job: Job) -> Fault:

@@ -195,12 +195,22 @@ def test_scratch_folders_are_removed(bench: Bench) -> None:
     until(lambda: list((Path(bench.data) / "scratch").iterdir()) == [])
 
 
-def test_an_idle_worker_imports_methods_ahead_and_forgives_one_that_cannot_be(bench: Bench) -> None:
+def test_an_idle_worker_loads_pocket_checkpoints_ahead(bench: Bench) -> None:
     bench.registry = Registry(tuple(one for one in bench.registry._found.values() if one.location.folder), ())
     engine = bench.engine(warm_methods=True)
-    assert "gpu_only" in [card.key for card in bench.registry.cards]
-    assert bench.run("produce:answer").state is RunState.DONE
-    assert engine.status().workers[0].state == "idle"
+    until(lambda: [(model.method, model.checkpoint) for model in engine.status().loaded] == [("scripted", "plain")])
+    run = bench.run("produce:answer")
+    assert run.state is RunState.DONE
+    assert next(metric.value for metric in run.metrics if metric.name == "load_seconds") == 0.0
+
+
+def test_a_checkpoint_that_cannot_be_loaded_ahead_disturbs_nobody(bench: Bench) -> None:
+    write_weights(bench.assets / "pocket" / "toy" / "model.safetensors")
+    (bench.assets / "pocket" / "toy" / "model.safetensors").write_bytes(b"damaged")
+    bench.registry = Registry(tuple(one for one in bench.registry._found.values() if one.location.folder), ())
+    bench.engine(warm_methods=True)
+    run = bench.run("step")
+    assert run.fault is not None and run.fault["kind"] == "CheckpointError"
 
 
 def test_a_worker_gets_no_token_and_no_network_of_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
