@@ -20,7 +20,7 @@ from storage.store import Store
 from storage.values import HistoryQuery
 from tests.storage.conftest import Server
 
-ROWS = 10_000
+ROWS, ROWS_TO_KILL = 10_000, 3000
 EARLIER = migrations.versions()[:-1]
 
 
@@ -117,7 +117,7 @@ def test_every_earlier_version_on_a_server_becomes_the_current_one(server: Serve
 def test_a_migration_killed_in_the_middle_leaves_the_old_or_the_new_version(tmp_path: Path, version: str) -> None:
     old = tmp_path / "old"
     old.mkdir()
-    before = make_old(None, old, version, ROWS)
+    before = make_old(None, old, version, ROWS_TO_KILL)
     first = Path(shutil.copytree(old, tmp_path / "timed"))
     begun = time.monotonic()
     Store.open(None, first).close()
