@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
+from app.bench.studio import heavy_libraries_in_the_web_process
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("app", "backends", "storage", "ui")
 FILE_LINES, FUNCTION_LINES, LOOP_LINES = 400, 40, 80
@@ -102,6 +104,11 @@ def test_no_card_imports_a_heavy_library() -> None:
         result = run("-c", script)
         assert result.returncode == 0, result.stderr
         assert not result.stdout.split(), f"{module} imports {result.stdout}"
+
+
+def test_the_web_process_imports_no_numerical_library(tmp_path: Path) -> None:
+    """A studio opened and its whole page built, in a process of its own."""
+    assert heavy_libraries_in_the_web_process(tmp_path / "data") == 0
 
 
 def test_the_launcher_uses_the_standard_library_alone() -> None:
