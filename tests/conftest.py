@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 ROOT = Path(__file__).resolve().parents[1]
 _FOLDER = tempfile.TemporaryDirectory(prefix="diptych-tests-")
@@ -21,6 +23,9 @@ os.environ.update(
     PYTHONPATH=os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
 )  # fmt: skip
 os.environ.pop("DIPTYCH_PLUGINS", None)
+# A busy machine is slow, not wrong: examples are limited by number, never by time.
+hypothesis_settings.register_profile("studio", deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+hypothesis_settings.load_profile("studio")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

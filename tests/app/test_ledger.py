@@ -10,8 +10,8 @@ from storage.values import MetricRow, RunRow, RunState
 
 def run(pane: str, repeat: int, **metrics: MetricRow) -> RunRow:
     return RunRow(
-        id=f"{pane}{repeat}", method="m", method_title="M", tab="text", checkpoint="c", inputs={}, settings={}, seed=1, pane=pane, repeat=repeat,
-        sequence=repeat, state=RunState.DONE, created=datetime.now(UTC), metrics=tuple(metrics.values()),
+        id=f"{pane}{repeat}", method="m", method_title="M", tab="text", checkpoint="c", inputs={}, settings={}, seed=1,
+        pane=pane, repeat=repeat, sequence=repeat, state=RunState.DONE, created=datetime.now(UTC), metrics=tuple(metrics.values()),
     )  # fmt: skip
 
 

@@ -23,7 +23,8 @@ class ToySettings(Settings):
     @model_validator(mode="after")
     def whole_blocks(self):
         if self.length % self.block:
-            raise SettingError("New tokens must be a multiple of the block size.", next_step="Choose a multiple.", field="length", suggestion=64)
+            what = "New tokens must be a multiple of the block size."
+            raise SettingError(what, next_step="Choose a multiple.", field="length", suggestion=64)
         return self
 
 
