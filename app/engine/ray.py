@@ -19,7 +19,7 @@ from typing import Any
 from app.engine.active import Shop
 from app.engine.devices import CLAIMABLE, probe
 from app.engine.lane import Lane
-from app.engine.local import LocalEngine
+from app.engine.local import SHUTDOWN_SECONDS, LocalEngine
 from app.engine.process import ROOT, Deliver, WorkerLink, WorkerProcess
 from app.engine.protocol import DeviceInfo, EngineOptions, Sign
 from app.engine.wire import Message
@@ -90,7 +90,8 @@ class RemoteWorker:
     def __init__(self, ray: Any, actor: Any, deliver: Deliver) -> None:
         self._ray, self._actor, self._deliver = ray, actor, deliver
         self.pid: int = ray.get(actor.pid.remote())
-        threading.Thread(target=self._listen, name=f"ray-worker-{self.pid}", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name=f"ray-worker-{self.pid}", daemon=True)
+        self._listener.start()
 
     def send(self, message: Message) -> None:
         """See WorkerLink."""
@@ -106,6 +107,10 @@ class RemoteWorker:
             return str(self._ray.get(self._actor.log.remote(), timeout=1.0))
         except self._ray.exceptions.RayError:
             return ""
+
+    def join(self, seconds: float) -> None:
+        """Wait until the worker's last message has come."""
+        self._listener.join(seconds)
 
     def _listen(self) -> None:
         while True:
@@ -139,12 +144,15 @@ class RayEngine(LocalEngine):
     ) -> None:
         self._ray = _connect(address, processors)
         self._gpus = int(self._ray.cluster_resources().get("GPU", 0))
+        self._links: list[RemoteWorker] = []
         super().__init__(store, registry, data, assets, finish, sign, options, self._cluster_devices())
         self._kind = "ray"
 
     def shutdown(self) -> None:
         """See Engine."""
         super().shutdown()
+        for link in self._links:
+            link.join(SHUTDOWN_SECONDS)
         self._ray.shutdown()
 
     def _cluster_devices(self) -> tuple[DeviceInfo, ...]:
@@ -161,7 +169,9 @@ class RayEngine(LocalEngine):
         hosted = self._ray.remote(HostedWorker).options(
             num_cpus=0 if self._gpus else 1, num_gpus=1 if self._gpus else 0, max_concurrency=4, runtime_env=_runtime()
         )
-        return RemoteWorker(self._ray, hosted.remote(options.model_dump_json()), deliver)
+        link = RemoteWorker(self._ray, hosted.remote(options.model_dump_json()), deliver)
+        self._links.append(link)
+        return link
 
 
 def _runtime() -> dict[str, Any]:
