@@ -47,7 +47,7 @@ def view(chromium: Browser, harness: str) -> Iterator[Open]:
             page.add_init_script(script)
         page.goto(f"{harness}/harness/?scene={name}" + ("&theme=dark" if dark else "") + ("&live=1" if live else ""))
         page.wait_for_selector("html[data-ready]")
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.evaluate("probe.frames()")
         pages.append(page)
         return page
 

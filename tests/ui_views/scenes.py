@@ -37,10 +37,19 @@ TITLES = {"autoregressive": "Autoregressive", "d2f": "D2F", "fast_dllm": "Fast-d
 def scene(name: str) -> dict[str, Any]:
     """The scene `name`; KeyError for an unknown one."""
     return {
-        "pair": pair, "three": three, "long": lambda: texts(long_text(2000), long_text(2000), "long"), "hostile": hostile, "kept": kept,
-        "broken": broken, "sweep1": lambda: sweep(False), "sweep2": lambda: sweep(True), "stopped": stopped, "plain": plain, "thumbs": thumbs,
+        "pair": pair,
+        "three": three,
+        "long": lambda: texts(long_text(2000), long_text(2000), "long"),
+        "hostile": hostile,
+        "kept": kept,
+        "broken": broken,
+        "sweep1": lambda: sweep(False),
+        "sweep2": lambda: sweep(True),
+        "stopped": stopped,
+        "plain": plain,
+        "thumbs": thumbs,
         "slow": lambda: texts(words(PUMP_LEFT), words(PUMP_LEFT), "slow", ratio=0.6),
-    }[name]()  # fmt: skip
+    }[name]()
 
 
 def pair() -> dict[str, Any]:
@@ -80,13 +89,20 @@ def broken() -> dict[str, Any]:
 
 def three() -> dict[str, Any]:
     """A baseline and two challengers."""
-    traces = [("autoregressive", one_by_one(words(PUMP_LEFT))), ("d2f", in_blocks(words(PUMP_RIGHT))), ("fast_dllm", in_blocks(words(PUMP_LEFT), peak=3, seed=4))]
+    traces = [
+        ("autoregressive", one_by_one(words(PUMP_LEFT))),
+        ("d2f", in_blocks(words(PUMP_RIGHT))),
+        ("fast_dllm", in_blocks(words(PUMP_LEFT), peak=3, seed=4)),
+    ]
     difference = FirstDifference(unit="token", index=PARTING, baseline=" is", other=" equals")
     verdicts = {
         "B": PairVerdict(kind="different", promised=False, sentence="", difference=difference),
         "C": PairVerdict(kind="equal", promised=False, sentence="Equal: 64 of 64 tokens. Nothing promised it."),
     }
-    return {"panes": [_pane(letter, trace) for letter, (_, trace) in zip("ABC", traces, strict=True)], "summary": _summary(traces, verdicts, 3)}
+    return {
+        "panes": [_pane(letter, trace) for letter, (_, trace) in zip("ABC", traces, strict=True)],
+        "summary": _summary(traces, verdicts, 3),
+    }
 
 
 def stopped() -> dict[str, Any]:
@@ -108,7 +124,12 @@ def plain() -> dict[str, Any]:
 def hostile() -> dict[str, Any]:
     """Every hostile string as a token, a title, a setting, a metric, a fault."""
     left, right = one_by_one(list(HOSTILE)), in_blocks([*HOSTILE, "end"], block=8)
-    said = PairVerdict(kind="different", promised=False, sentence=HOSTILE[0], difference=FirstDifference(unit="token", index=0, baseline=HOSTILE[1], other=HOSTILE[2]))
+    said = PairVerdict(
+        kind="different",
+        promised=False,
+        sentence=HOSTILE[0],
+        difference=FirstDifference(unit="token", index=0, baseline=HOSTILE[1], other=HOSTILE[2]),
+    )
     row = SettingRow(field="x", label=HOSTILE[3], group="sampling", values={"A": HOSTILE[4], "B": HOSTILE[5]})
     made = _summary([("d2f", left), ("d2f", right)], {"B": said}, 1, (row,))
     for index, entry in enumerate(made["ledger"]):
@@ -133,8 +154,15 @@ def hostile() -> dict[str, Any]:
 
 def thumbs() -> dict[str, Any]:
     """Thumbnails of runs and of a pair."""
-    made = [{"kind": "decoding_trace", "data": compact("decoding_trace", trace.model_dump(mode="json"))}
-            for trace in (in_blocks(words(PUMP_RIGHT)), one_by_one(words(PUMP_LEFT)), in_blocks(words(PUMP_LEFT), stop=8), in_blocks(long_text(600)))]  # fmt: skip
+    made = [
+        {"kind": "decoding_trace", "data": compact("decoding_trace", trace.model_dump(mode="json"))}
+        for trace in (
+            in_blocks(words(PUMP_RIGHT)),
+            one_by_one(words(PUMP_LEFT)),
+            in_blocks(words(PUMP_LEFT), stop=8),
+            in_blocks(long_text(600)),
+        )
+    ]
     made.append({"kind": "text", "data": compact("text", PUMP_LEFT)})
     made.append({"kind": "pair", "data": made[:2]})
     return {"thumbs": made}
@@ -149,62 +177,113 @@ def _pane(letter: str, trace: DecodingTrace) -> dict[str, Any]:
     shared = {"name": "", "bytes": 0, "digest": "0" * 64, "partial": False, "record": 1}
     return {
         "info": {
-            "pane": letter, "color": COLORS["ABCD".index(letter)], "method": trace.method, "title": TITLES.get(trace.method, trace.method),
-            "baseline": letter == "A", "tab": "text", "settings": settings,
+            "pane": letter,
+            "color": COLORS["ABCD".index(letter)],
+            "method": trace.method,
+            "title": TITLES.get(trace.method, trace.method),
+            "baseline": letter == "A",
+            "tab": "text",
+            "settings": settings,
         },
         "events": events,
         "artifacts": [
             {**shared, "id": f"{letter}0", "kind": "text", "media_type": "text/plain", "json": None, "text": trace.text},
             {**shared, "id": f"{letter}1", "kind": "decoding_trace", "media_type": "application/json", "json": dumped, "text": None},
         ],
-    }  # fmt: skip
+    }
 
 
 def _metrics(trace: DecodingTrace, jitter: float, right: int) -> tuple[MetricRow, ...]:
     wall = trace.passes[-1].seconds + 0.01 + jitter
     return (
         MetricRow(name="wall_seconds", value=wall, unit="s", label="Wall time", better="lower"),
-        MetricRow(name="first_output_seconds", value=trace.passes[0].seconds * (1 if trace.method == "autoregressive" else 2.2), unit="s", label="First output", better="lower"),
+        MetricRow(
+            name="first_output_seconds",
+            value=trace.passes[0].seconds * (1 if trace.method == "autoregressive" else 2.2),
+            unit="s",
+            label="First output",
+            better="lower",
+        ),
         MetricRow(name="tokens_per_second", value=trace.positions / wall, unit="tokens/s", label="Speed", better="higher"),
         MetricRow(name="forward_passes", value=len(trace.passes), unit="passes", label="Forward passes", better="lower"),
         MetricRow(name="cache_bytes", value=max(1_440_000 + 1000 * len(trace.passes), 1), unit="bytes", label="Cache", better="lower"),
-        MetricRow(name="peak_memory_bytes", value=212_000_000 + (19_000_000 if trace.method != "autoregressive" else 0), unit="bytes", label="Peak memory", better="lower"),
+        MetricRow(
+            name="peak_memory_bytes",
+            value=212_000_000 + (19_000_000 if trace.method != "autoregressive" else 0),
+            unit="bytes",
+            label="Peak memory",
+            better="lower",
+        ),
         MetricRow(name="answers_right", value=right, unit="of", label="Answers right", better="higher", sample_size=40),
-    )  # fmt: skip
+    )
 
 
 def _run(letter: str, method: str, trace: DecodingTrace, repeat: int) -> RunRow:
     jitter = 0.01 * ((repeat * 7) % 5 - 2)
     right = {"autoregressive": 36, "d2f": 35}.get(method, 33)
     return RunRow(
-        id=f"{letter}{repeat}".ljust(32, "0"), method=method, method_title=TITLES[method], tab="text", checkpoint="pocket", inputs={}, settings={}, seed=1729,
-        sequence=repeat, state=RunState.DONE, created=NOW, pane=letter, repeat=repeat, metrics=_metrics(trace, jitter, right),
-    )  # fmt: skip
+        id=f"{letter}{repeat}".ljust(32, "0"),
+        method=method,
+        method_title=TITLES[method],
+        tab="text",
+        checkpoint="pocket",
+        inputs={},
+        settings={},
+        seed=1729,
+        sequence=repeat,
+        state=RunState.DONE,
+        created=NOW,
+        pane=letter,
+        repeat=repeat,
+        metrics=_metrics(trace, jitter, right),
+    )
 
 
 def _comparison(specs: list[tuple[str, str]], repeats: int) -> ComparisonRow:
     panes = tuple(PaneSpec(pane=letter, method=method, checkpoint="pocket", settings={}) for letter, method in specs)
-    return ComparisonRow(id="c" * 32, sequence=1, tab="text", title="Pump", inputs={}, seed=1729, repeats=repeats, baseline="A", panes=panes, created=NOW)
+    return ComparisonRow(
+        id="c" * 32, sequence=1, tab="text", title="Pump", inputs={}, seed=1729, repeats=repeats, baseline="A", panes=panes, created=NOW
+    )
 
 
 def _summary(
     traces: list[tuple[str, DecodingTrace]], verdicts: dict[str, PairVerdict], repeats: int, different: tuple[SettingRow, ...] = ()
 ) -> dict[str, Any]:
     letters = "ABCD"[: len(traces)]
-    runs = {letter: [_run(letter, method, trace, repeat) for repeat in range(repeats)] for letter, (method, trace) in zip(letters, traces, strict=True)}
+    runs = {
+        letter: [_run(letter, method, trace, repeat) for repeat in range(repeats)]
+        for letter, (method, trace) in zip(letters, traces, strict=True)
+    }
     panes = tuple(
         PaneSummary(
-            pane=letter, method=method, method_title=TITLES[method], checkpoint="pocket", checkpoint_title="pocket, 1.3 M", pocket=True, sentence="as published",
-            determinism="repeats bit for bit on CPU", state=RunState.DONE, run=runs[letter][0].id, runs=tuple(run.id for run in runs[letter]), partial=False,
-            fault=None, artifacts=(),
+            pane=letter,
+            method=method,
+            method_title=TITLES[method],
+            checkpoint="pocket",
+            checkpoint_title="pocket, 1.3 M",
+            pocket=True,
+            sentence="as published",
+            determinism="repeats bit for bit on CPU",
+            state=RunState.DONE,
+            run=runs[letter][0].id,
+            runs=tuple(run.id for run in runs[letter]),
+            partial=False,
+            fault=None,
+            artifacts=(),
         )
         for letter, (method, _) in zip(letters, traces, strict=True)
-    )  # fmt: skip
+    )
     specs = [(letter, method) for letter, (method, _) in zip(letters, traces, strict=True)]
     summary = ComparisonSummary(
-        comparison=_comparison(specs, repeats), panes=panes, ledger=ledger(runs, "A"), verdicts=verdicts, different=different, same=(),
-        finished=True, protocol="median of 5, run in turn A B A B after one warm-up, same machine",
-    )  # fmt: skip
+        comparison=_comparison(specs, repeats),
+        panes=panes,
+        ledger=ledger(runs, "A"),
+        verdicts=verdicts,
+        different=different,
+        same=(),
+        finished=True,
+        protocol="median of 5, run in turn A B A B after one warm-up, same machine",
+    )
     return summary.model_dump(mode="json")
 
 
@@ -217,15 +296,43 @@ def sweep(two: bool) -> dict[str, Any]:
     cells = tuple(_sweep_cell(index, values, len(grid), two) for index, values in enumerate(grid))
     panes = tuple(PaneSpec(pane=cell.pane, method="d2f", checkpoint="pocket", settings={}) for cell in cells)
     comparison = ComparisonRow(
-        id=("d" if two else "e") * 32, sequence=2, tab="text", title="Sweep", kind="sweep", inputs={}, seed=1729, repeats=1, baseline="", panes=panes, axes=used, created=NOW
+        id=("d" if two else "e") * 32,
+        sequence=2,
+        tab="text",
+        title="Sweep",
+        kind="sweep",
+        inputs={},
+        seed=1729,
+        repeats=1,
+        baseline="",
+        panes=panes,
+        axes=used,
+        created=NOW,
     )
     summary = SweepSummary(
-        comparison=comparison, cells=cells, score="answers_right", speed="tokens_per_second", seconds_left=72.0 if two else None, finished=not two,
+        comparison=comparison,
+        cells=cells,
+        score="answers_right",
+        speed="tokens_per_second",
+        seconds_left=72.0 if two else None,
+        finished=not two,
         sentence="" if two else "Fastest of those with the best score: commit above 0.8 (36 of 40, one run each).",
-    )  # fmt: skip
-    watch = {"comparison": comparison.id, "finished": not two, "paused": False, "runs": [
-        {"id": cell.run, "state": cell.state.value, "eta_seconds": 17.0 * (index - 13), "events": [{"type": "progress", "phase": "decode", "step": 8, "total": 13}]}
-        for index, cell in enumerate(cells) if cell.state in (RunState.QUEUED, RunState.RUNNING)]}  # fmt: skip
+    )
+    watch = {
+        "comparison": comparison.id,
+        "finished": not two,
+        "paused": False,
+        "runs": [
+            {
+                "id": cell.run,
+                "state": cell.state.value,
+                "eta_seconds": 17.0 * (index - 13),
+                "events": [{"type": "progress", "phase": "decode", "step": 8, "total": 13}],
+            }
+            for index, cell in enumerate(cells)
+            if cell.state in (RunState.QUEUED, RunState.RUNNING)
+        ],
+    }
     return {"comparison": comparison.model_dump(mode="json"), "sweep": summary.model_dump(mode="json"), "watch": watch}
 
 
@@ -242,13 +349,27 @@ def _sweep_cell(index: int, values: tuple[Any, ...], count: int, two: bool) -> S
     state = RunState.DONE
     fault = None
     if two and index == 11:
-        state, fault = RunState.FAILED, Fault(kind="OutOfMemory", what="Out of memory at pass 9.", why="Another program took 2 GB meanwhile.", next_step="Lower the block size.")
+        state, fault = (
+            RunState.FAILED,
+            Fault(
+                kind="OutOfMemory",
+                what="Out of memory at pass 9.",
+                why="Another program took 2 GB meanwhile.",
+                next_step="Lower the block size.",
+            ),
+        )
     elif two and index == 13:
         state = RunState.RUNNING
     elif two and index > 13:
         state = RunState.QUEUED
     return SweepCell(
-        pane=f"cell{index}", values=values, run=f"{index:032x}", state=state, reused=index % 5 == 0, metrics=metrics if state is RunState.DONE else (), fault=fault
+        pane=f"cell{index}",
+        values=values,
+        run=f"{index:032x}",
+        state=state,
+        reused=index % 5 == 0,
+        metrics=metrics if state is RunState.DONE else (),
+        fault=fault,
     )
 
 

@@ -21,7 +21,10 @@ HARNESS = Path(__file__).parent / "harness"
 FONTS = Path(str(files("gradio"))) / "templates" / "frontend"
 ROOTS = (("/studio/static/", WEB), ("/static/", FONTS / "static"), ("/harness/", HARNESS))
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".json": "application/json", ".woff2": "font/woff2"}
-POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'"
+)
 
 
 class Handler(BaseHTTPRequestHandler):

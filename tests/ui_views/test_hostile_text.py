@@ -12,9 +12,7 @@ CANARY = "window.fired = []; window.canary = (which) => window.fired.push(which)
 
 def test_no_payload_fires_in_any_viewer(view: Open) -> None:
     page = view("hostile", script=CANARY)
-    for pane in "AB":
-        for index in range(1, len(HOSTILE) + 1, 3):
-            page.evaluate(f"document.querySelector('[data-pane={pane}] .flow i:nth-child({index})').dispatchEvent(new PointerEvent('pointerover', {{ bubbles: true }}))")
+    page.evaluate("['A', 'B'].forEach((pane) => probe.pointAtEach(pane, 3))")
     page.focus("[data-pane=A] .out")
     for _ in range(len(HOSTILE)):
         page.keyboard.press("ArrowRight")
@@ -23,7 +21,7 @@ def test_no_payload_fires_in_any_viewer(view: Open) -> None:
         page.click(f".c[data-pane={pane}]")
     page.click("text=Tokens per pass")
     page.evaluate("document.querySelectorAll('a, button, details, input').forEach((each) => each.dispatchEvent(new Event('focus')))")
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate("probe.frames()")
     assert page.evaluate("window.fired") == []
 
 
@@ -31,17 +29,12 @@ def test_no_payload_becomes_an_element_or_an_attribute_that_acts(view: Open) -> 
     page = view("hostile", script=CANARY)
     page.focus("[data-pane=B] .out")
     page.keyboard.press("ArrowRight")
-    found = page.evaluate("""() => {
-        const made = [...document.querySelectorAll("#root img, #root script, #root iframe, #root math, #root style, #root textarea, #root details, #root a")].map((each) => each.tagName);
-        const acting = [...document.querySelectorAll("#root *")].flatMap((each) => each.getAttributeNames().filter((name) => name.startsWith("on") || name === "href" || name === "srcdoc"));
-        return [made, acting];
-    }""")
-    assert found == [[], []]
+    assert page.evaluate("probe.foreignElements()") == [[], []]
 
 
 def test_every_token_keeps_its_characters_exactly(view: Open) -> None:
     page = view("hostile", script=CANARY)
-    shown = page.evaluate("""[...document.querySelectorAll("[data-pane=A] .flow i")].map((cell) => Array.from({ length: cell.textContent.length }, (_, index) => cell.textContent.charCodeAt(index)))""")
+    shown = page.evaluate("probe.codeUnits()")
     wanted = [[int.from_bytes(pair, "little") for pair in _pairs(text)] for text in HOSTILE]
     assert shown == wanted
 
@@ -52,25 +45,28 @@ def _pairs(text: str) -> list[bytes]:
     return [data[index : index + 2] for index in range(0, len(data), 2)]
 
 
-@pytest.mark.parametrize(("character", "name"), [("\x00", "NUL"), ("\u202e", "RLO"), ("\ud800", "U+D800"), ("\udc00", "U+DC00"), ("\ufeff", "BOM"), ("\x1b", "ESC"), ("\u200b", "ZWSP")])
+@pytest.mark.parametrize(
+    ("character", "name"),
+    [
+        ("\x00", "NUL"),
+        ("\u202e", "RLO"),
+        ("\ud800", "U+D800"),
+        ("\udc00", "U+DC00"),
+        ("\ufeff", "BOM"),
+        ("\x1b", "ESC"),
+        ("\u200b", "ZWSP"),
+    ],
+)
 def test_a_character_nobody_can_see_gets_a_mark_with_its_name(view: Open, character: str, name: str) -> None:
     page = view("hostile", script=CANARY)
-    marks = page.evaluate(
-        """([code]) => [...document.querySelectorAll(".flow .unseen")].filter((mark) => mark.textContent.charCodeAt(0) === code).map((mark) => [mark.dataset.name, mark.getBoundingClientRect().width > 6])""",
-        [ord(character)],
-    )
+    marks = page.evaluate("(code) => probe.marksOf(code)", ord(character))
     assert marks
     assert all(mark == [name, True] for mark in marks)
 
 
 def test_an_override_reorders_nothing_outside_its_token(view: Open) -> None:
     page = view("hostile", script=CANARY)
-    lefts = page.evaluate("""() => {
-        const cells = [...document.querySelectorAll("[data-pane=A] .flow i")];
-        const at = cells.findIndex((cell) => cell.textContent.startsWith("\\u202e"));
-        return [cells[at - 1], cells[at], cells[at + 1]].map((cell) => { const box = cell.getClientRects(); return [box[0].top, box[0].left, box[box.length - 1].top, box[box.length - 1].left]; });
-    }""")
-    before, inside, after = lefts
+    before, inside, after = page.evaluate("probe.aroundOverride()")
     assert (before[0], before[1]) < (inside[0], inside[1]) or before[0] < inside[0]
     assert (inside[2], inside[3]) < (after[0] + 0.5, after[1]) or inside[2] < after[0]
 
@@ -85,6 +81,6 @@ def test_hostile_text_does_not_break_the_layout(view: Open, width: int) -> None:
 
 def test_spoken_text_names_unseen_characters_and_cuts_in_the_middle(view: Open) -> None:
     page = view("pair")
-    script = """async (text) => (await import("/studio/static/views/faithful.js")).spoken(text, 20)"""
+    script = "(text) => probe.spoken(text, 20)"
     assert page.evaluate(script, "a\u202eb\x00c") == "a[RLO]b[NUL]c"
     assert len(page.evaluate(script, "x" * 100)) <= 20

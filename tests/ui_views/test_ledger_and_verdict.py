@@ -20,23 +20,14 @@ def test_the_ledger_says_values_spreads_and_ratios_in_words(view: Open) -> None:
 
 def test_bars_share_one_scale_a_row_with_zero_at_the_hinge(view: Open) -> None:
     page = view("pair")
-    widths = page.evaluate("[...document.querySelectorAll('.lr')].map((row) => [...row.querySelectorAll('i')].map((bar) => bar.getBoundingClientRect().width))")
-    assert widths[3][1] / widths[3][0] == pytest.approx(15 / 71, rel=0.02)
-    edges = page.evaluate("""[...document.querySelectorAll('.lr')].map((row) => {
-        const [left, right] = row.querySelectorAll("i");
-        return [Math.round(left.getBoundingClientRect().right), Math.round(right.getBoundingClientRect().left)];
-    })""")
-    assert len({tuple(edge) for edge in edges}) == 1
+    bars = page.evaluate("probe.ledgerBars()")
+    assert bars[3][1][2] / bars[3][0][2] == pytest.approx(15 / 71, rel=0.02)
+    assert len({(round(left[1]), round(right[0])) for left, right in bars}) == 1
 
 
 def test_a_ratio_wears_the_colour_of_the_pane_that_did_better(view: Open) -> None:
     page = view("pair")
-    colours = page.evaluate("""() => {
-        const root = getComputedStyle(document.documentElement);
-        const probe = (name) => { const span = document.createElement("span"); span.style.color = root.getPropertyValue(name); document.body.append(span); const found = getComputedStyle(span).color; span.remove(); return found; };
-        const names = { [probe("--s1")]: "challenger", [probe("--base")]: "baseline" };
-        return [...document.querySelectorAll(".lr em b")].map((ratio) => names[getComputedStyle(ratio).color]);
-    }""")
+    colours = page.evaluate("probe.ratioOwners()")
     assert colours[0] == "challenger"
     assert colours[1] == "baseline"
     assert colours[6] == "baseline"
@@ -112,16 +103,20 @@ def test_each_challenger_has_its_line_with_the_worst_news_first(view: Open) -> N
 @pytest.mark.parametrize(
     ("value", "unit", "spread", "shown"),
     [
-        (1.923, "s", 0.04, "1.92 s ±0.04"), (1.923, "s", 0.4, "1.9 s ±0.4"), (1_500_000, "bytes", 0, "1.50 MB"), (999_700_000, "bytes", 0, "1.00 GB"),
-        (0.0042, "s", 0, "4.20 ms"), (33.25, "tokens/s", 0.3, "33.3 tokens/s ±0.3"), (64, "passes", 0, "64"), (0, "s", 0, "0 s"), (12345, "", 0, "12\u202f345"),
-        (float("nan"), "s", 0, "not a number"), (400, "s", 3, "6.67 min ±0.05"),
+        (1.923, "s", 0.04, "1.92 s ±0.04"),
+        (1.923, "s", 0.4, "1.9 s ±0.4"),
+        (1_500_000, "bytes", 0, "1.50 MB"),
+        (999_700_000, "bytes", 0, "1.00 GB"),
+        (0.0042, "s", 0, "4.20 ms"),
+        (33.25, "tokens/s", 0.3, "33.3 tokens/s ±0.3"),
+        (64, "passes", 0, "64"),
+        (0, "s", 0, "0 s"),
+        (12345, "", 0, "12\u202f345"),
+        (float("nan"), "s", 0, "not a number"),
+        (400, "s", 3, "6.67 min ±0.05"),
     ],
-)  # fmt: skip
+)
 def test_a_quantity_shows_no_more_digits_than_its_spread_supports(view: Open, value: float, unit: str, spread: float, shown: str) -> None:
     page = view("pair")
-    script = """async ([value, unit, spread]) => {
-        const { quantity } = await import("/studio/static/views/numbers.js");
-        const found = quantity(value ?? NaN, unit, spread);
-        return [found.text, found.unit, found.spread].filter(Boolean).join(" ");
-    }"""
+    script = "([value, unit, spread]) => probe.quantity(value, unit, spread)"
     assert page.evaluate(script, [None if value != value else value, unit, spread]) == shown

@@ -19,7 +19,7 @@ def scrub(page: Page, value: int) -> None:
 
 def committed_by(page: Page, pane: str, last: int) -> int:
     """Tokens the trace says are known after pass `last`."""
-    script = "([pane, last]) => harness.panes.get(pane).artifacts[1].json.passes.filter((pass) => pass.index <= last).flatMap((pass) => pass.committed).length"
+    script = "([pane, last]) => probe.committedBy(pane, last)"
     return int(page.evaluate(script, [pane, last]))
 
 
@@ -29,13 +29,9 @@ def coloured(page: Page, pane: str) -> int:
 
 def test_both_timelines_share_one_axis_and_the_faster_one_ends_early(view: Open) -> None:
     page = view("pair")
-    ends = page.evaluate("""["A", "B"].map((pane) => {
-        const bars = [...document.querySelectorAll(`[data-pane=${pane}] svg.dp-timeline path[class^=f]`)].map((path) => path.getBBox());
-        return Math.max(...bars.map((box) => box.x + box.width));
-    })""")
-    axis = page.evaluate("document.querySelector('[data-pane=A] svg.dp-timeline path.r').getBBox().width")
-    assert ends[0] == pytest.approx(58 + axis, abs=2)
-    assert ends[1] == pytest.approx(58 + axis * 15 / 71, abs=2)
+    left, right, axis = page.evaluate("probe.barEnds()")
+    assert left == pytest.approx(58 + axis, abs=2)
+    assert right == pytest.approx(58 + axis * 15 / 71, abs=2)
 
 
 def test_the_saving_is_said_in_the_white_it_is_about(view: Open) -> None:
@@ -53,22 +49,7 @@ def test_on_a_phone_the_saving_stands_below_the_picture(view: Open) -> None:
 
 def test_bars_count_the_tokens_of_each_pass_in_each_block(view: Open) -> None:
     page = view("pair")
-    wrong = page.evaluate("""async () => {
-        const { TraceModel } = await import("/studio/static/views/trace.js");
-        const trace = harness.panes.get("B").artifacts[1].json;
-        const blocks = TraceModel.fromTrace(trace).blocks();
-        const wrong = [];
-        blocks.forEach((block, number) => {
-            for (const pass of trace.passes) {
-                const wanted = pass.committed.filter((token) => Math.floor(token.position / 16) === number).length;
-                if ((block.counts.get(pass.index) ?? 0) !== wanted) wrong.push([number, pass.index]);
-            }
-            const last = Math.max(...block.counts.keys());
-            if (block.done !== last) wrong.push([number, "done", block.done]);
-        });
-        return [blocks.length, wrong];
-    }""")
-    assert wrong == [5, []]
+    assert page.evaluate("probe.wrongBlocks('B')") == [5, []]
 
 
 def test_every_finished_block_has_its_brass_line(view: Open) -> None:
@@ -103,11 +84,7 @@ def test_masks_of_a_replay_have_the_length_of_the_token_to_come(view: Open) -> N
     page = view("pair")
     scrub(page, 6)
     assert page.locator("[data-pane=B] .flow").text_content() == PUMP_RIGHT
-    shown = page.evaluate("""[...document.querySelectorAll("[data-pane=B] i.mask, [data-pane=B] i.later")].every((cell) => {
-        const style = getComputedStyle(cell);
-        return style.visibility === "hidden" || style.color === "rgba(0, 0, 0, 0)";
-    })""")
-    assert shown
+    assert page.evaluate("probe.maskedAreUnseen()")
 
 
 def test_the_end_of_the_slider_is_the_whole_text(view: Open) -> None:
@@ -133,21 +110,18 @@ def test_the_slider_obeys_the_keyboard_and_tells_its_moment(view: Open) -> None:
 
 def test_play_runs_from_the_first_pass_to_the_last_and_stops(view: Open) -> None:
     page = view("slow")
-    page.evaluate("""() => {
-        window.seen = new Set();
-        new MutationObserver(() => window.seen.add(document.querySelector(".dp-replay .moment").textContent)).observe(document.querySelector(".dp-replay .moment"), { childList: true, characterData: true, subtree: true });
-    }""")
+    page.evaluate("probe.countMoments()")
     page.click(".dp-replay .play")
     expect(page.locator(".dp-replay .play")).to_have_attribute("aria-label", "Pause the replay")
-    until(page, "document.querySelector('.dp-replay .moment').textContent.startsWith('all ')")
+    until(page, "probe.moment().startsWith('all ')")
     expect(page.locator(".dp-replay .play")).to_have_attribute("aria-label", "Replay all panes from the first pass")
-    assert page.evaluate("window.seen.size") > 10
+    assert page.evaluate("new Set(moments).size") > 10
 
 
 def test_play_pauses_where_it_is(view: Open) -> None:
     page = view("pair")
     page.click(".dp-replay .play")
-    until(page, "/^pass [1-9]/.test(document.querySelector('.dp-replay .moment').textContent)")
+    until(page, "/^pass [1-9]/.test(probe.moment())")
     page.click(".dp-replay .play")
     settle(page)
     held = page.locator(".dp-replay .moment").text_content()
@@ -159,13 +133,10 @@ def test_play_pauses_where_it_is(view: Open) -> None:
 
 def test_with_reduced_motion_a_replay_takes_few_large_steps(view: Open) -> None:
     page = view("pair", still=True)
-    page.evaluate("""() => {
-        window.steps = 0;
-        new MutationObserver(() => (window.steps += 1)).observe(document.querySelector(".dp-replay .moment"), { childList: true, characterData: true, subtree: true });
-    }""")
+    page.evaluate("probe.countMoments()")
     page.click(".dp-replay .play")
-    until(page, "window.steps > 2 && document.querySelector('.dp-replay .moment').textContent.startsWith('all ')")
-    assert page.evaluate("window.steps") <= 16
+    until(page, "moments.length > 2 && probe.moment().startsWith('all ')")
+    assert page.evaluate("moments.length") <= 16
 
 
 def test_by_the_clock_the_faster_pane_is_ahead(view: Open) -> None:
@@ -197,7 +168,7 @@ def test_tokens_per_pass_is_drawn_on_one_scale_with_its_mean(view: Open) -> None
     settle(page)
     assert "mean 4.7" in (page.locator("[data-pane=B] svg.dp-timeline").text_content() or "")
     assert "mean 1" in (page.locator("[data-pane=A] svg.dp-timeline").text_content() or "")
-    tops = page.evaluate("""["A", "B"].map((pane) => [...document.querySelectorAll(`[data-pane=${pane}] svg.dp-timeline path.r`)].slice(0, -1).map((path) => path.getBBox().y))""")
+    tops = page.evaluate("probe.gridLines()")
     assert tops[0] == tops[1]
     page.click("text=Blocks")
     settle(page)

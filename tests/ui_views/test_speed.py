@@ -13,13 +13,13 @@ pytestmark = pytest.mark.browser
 FRAME_MS = 16.0
 FEED = """async ([letter, index]) => {
     harness.feed(letter, index, 1);
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    await probe.frames();
 }"""
 SCRUB = """async ([, value]) => {
     const slider = document.querySelector(".dp-replay input");
     slider.value = value;
     slider.dispatchEvent(new Event("input"));
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    await probe.frames();
 }"""
 
 

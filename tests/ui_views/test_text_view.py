@@ -12,18 +12,12 @@ pytestmark = pytest.mark.browser
 
 def settle(page: Page) -> None:
     """Let the frame be drawn that the last change asked for."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate("probe.frames()")
 
 
 def until(page: Page, condition: str) -> None:
     """Wait for `condition` to hold, looked at every frame; the content policy forbids evaluating it as the page's own script."""
-    page.evaluate(
-        f"""() => new Promise((done, fail) => {{
-            const end = performance.now() + 30000;
-            const look = () => {{ if ({condition}) done(); else if (performance.now() > end) fail(new Error("waited in vain")); else requestAnimationFrame(look); }};
-            look();
-        }})"""
-    )
+    page.evaluate(f"probe.until(() => {condition})")
 
 
 def test_both_panes_show_their_whole_text_in_order(view: Open) -> None:
@@ -34,29 +28,12 @@ def test_both_panes_show_their_whole_text_in_order(view: Open) -> None:
 
 def test_tokens_wear_the_shade_of_the_pass_that_committed_them(view: Open) -> None:
     page = view("pair")
-    wrong = page.evaluate("""async () => {
-        const { shade } = await import("/studio/static/views/trace.js");
-        const wrong = [];
-        for (const [letter, pane] of harness.panes) {
-            const trace = pane.artifacts[1].json;
-            const cells = document.querySelectorAll(`[data-pane=${letter}] .flow i`);
-            for (const pass of trace.passes) for (const token of pass.committed) {
-                const wanted = `p${shade(pass.index, trace.passes.length)}`;
-                if (!cells[token.position].classList.contains(wanted)) wrong.push([letter, token.position]);
-            }
-        }
-        return wrong;
-    }""")
-    assert wrong == []
+    assert page.evaluate("probe.wrongShades()") == []
 
 
 def test_shades_split_the_passes_into_seven_equal_parts(view: Open) -> None:
     page = view("pair")
-    firsts = page.evaluate("""async () => {
-        const { shade } = await import("/studio/static/views/trace.js");
-        return Array.from({ length: 64 }, (_, index) => shade(index + 1, 64)).map((tone, index, all) => tone !== all[index - 1] ? index + 1 : 0).filter(Boolean);
-    }""")
-    assert firsts == [1, 11, 20, 29, 38, 47, 56]
+    assert page.evaluate("probe.shadeFirsts(64)") == [1, 11, 20, 29, 38, 47, 56]
 
 
 def test_the_first_difference_is_boxed_in_both_panes_and_nowhere_else(view: Open) -> None:
@@ -111,7 +88,7 @@ def test_pointing_at_a_token_tells_its_pass_confidence_place_id_and_partner(view
     page.hover(f"[data-pane=B] .flow i:nth-child({PARTING + 1})")
     card = page.locator("[data-pane=B] .dp-card")
     expect(card).to_be_visible()
-    token = page.evaluate("harness.panes.get('B').artifacts[1].json.passes.flatMap((pass) => pass.committed.map((each) => ({ ...each, pass: pass.index }))).find((each) => each.text === ' equals')")
+    token = page.evaluate("probe.token('B', ' equals')")
     words = card.inner_text()
     assert f"{token['pass']} of 15" in words
     assert f"{token['confidence']:.3f}" in words
@@ -163,7 +140,7 @@ def test_a_text_without_a_trace_is_shown_as_it_is(view: Open) -> None:
 
 def test_a_preview_shows_until_the_first_pass_arrives(view: Open) -> None:
     page = view("pair", live=True)
-    page.evaluate("""diptych.views.text.update(harness.panes.get('A').el, {}, [{ type: "preview", artifact: { kind: "text", data: btoa("so far") } }])""")
+    page.evaluate("harness.preview('A', 'so far')")
     assert page.locator("[data-pane=A] .flow").text_content() == "so far"
     page.evaluate("harness.feed('A', 0, 3)")
     settle(page)
@@ -187,10 +164,7 @@ def test_a_long_text_scrolls_inside_its_pane_and_takes_the_partner_along(view: O
     assert page.evaluate("document.documentElement.scrollHeight") < 1600
     page.evaluate(f"document.querySelector('{box.format('A')}').scrollTop = 3000")
     until(page, f"document.querySelector('{box.format('B')}').scrollTop > 2900")
-    tops = page.evaluate("""() => ["A", "B"].map((pane) => {
-        const out = document.querySelector(`[data-pane=${pane}] .out`);
-        return [...out.querySelectorAll("i")].findIndex((cell) => cell.parentElement.offsetTop + cell.offsetTop + cell.offsetHeight > out.scrollTop);
-    })""")
+    tops = page.evaluate("probe.topTokens()")
     assert abs(tops[0] - tops[1]) < 12
 
 
@@ -209,12 +183,7 @@ def test_show_it_brings_a_late_difference_into_view_in_both_panes(view: Open) ->
     page = view("long")
     page.click("text=Show it")
     settle(page)
-    inside = page.evaluate("""[...document.querySelectorAll("i.df")].map((cell) => {
-        const out = cell.closest(".out").getBoundingClientRect();
-        const box = cell.getBoundingClientRect();
-        return box.top >= out.top - 1 && box.bottom <= out.bottom + 1;
-    })""")
-    assert inside == [True, True]
+    assert page.evaluate("probe.boxesInView()") == [True, True]
 
 
 def test_the_map_of_a_long_text_jumps_to_where_it_is_pressed(view: Open) -> None:
@@ -229,12 +198,4 @@ def test_the_map_of_a_long_text_jumps_to_where_it_is_pressed(view: Open) -> None
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_has_enough_contrast_on_every_shade(view: Open, dark: bool) -> None:
     page = view("pair", dark=dark)
-    worst = page.evaluate("""() => {
-        const light = (color) => { const [r, g, b] = color.match(/[\\d.]+/g).map(Number).map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-        return Math.min(...[...document.querySelectorAll(".flow i")].map((cell) => {
-            const style = getComputedStyle(cell);
-            const [one, two] = [light(style.color), light(style.backgroundColor)].sort((a, b) => b - a);
-            return (one + 0.05) / (two + 0.05);
-        }));
-    }""")
-    assert worst >= 4.5
+    assert page.evaluate("probe.worstContrast()") >= 4.5

@@ -35,18 +35,29 @@ def one_by_one(tokens: Sequence[str], *, seconds: float = 0.03, seed: int = 1, s
     shown = tokens[:stop]
     passes = tuple(
         Pass(
-            index=index + 1, seconds=round((index + 1) * seconds, 4), rows=1, cached=30 + index, cache_bytes=(30 + index) * 5120,
+            index=index + 1,
+            seconds=round((index + 1) * seconds, 4),
+            rows=1,
+            cached=30 + index,
+            cache_bytes=(30 + index) * 5120,
             committed=(Committed(position=index, token=token_id(text), text=text, confidence=round(chance.uniform(0.6, 1.0), 4)),),
         )
         for index, text in enumerate(shown)
-    )  # fmt: skip
+    )
     return DecodingTrace(
-        method="autoregressive", prompt_tokens=30, block_size=1, positions=len(shown), passes=passes, text="".join(shown),
+        method="autoregressive",
+        prompt_tokens=30,
+        block_size=1,
+        positions=len(shown),
+        passes=passes,
+        text="".join(shown),
         stopped_by="user" if stop is not None else "end of sequence",
-    )  # fmt: skip
+    )
 
 
-def in_blocks(tokens: Sequence[str], *, block: int = 16, seconds: float = 0.041, seed: int = 7, stop: int | None = None, peak: int = 5) -> DecodingTrace:
+def in_blocks(
+    tokens: Sequence[str], *, block: int = 16, seconds: float = 0.041, seed: int = 7, stop: int | None = None, peak: int = 5
+) -> DecodingTrace:
     """A pipeline of blocks: the next one opens when a tenth of the last is known, and fills from the left, several tokens a pass."""
     chance = random.Random(seed)
     pending: list[list[int]] = []
@@ -66,10 +77,14 @@ def in_blocks(tokens: Sequence[str], *, block: int = 16, seconds: float = 0.041,
             break
     known = {token.position for each in passes for token in each.committed}
     return DecodingTrace(
-        method="d2f", prompt_tokens=30, block_size=block, positions=opened if stop is not None else len(tokens), passes=tuple(passes),
+        method="d2f",
+        prompt_tokens=30,
+        block_size=block,
+        positions=opened if stop is not None else len(tokens),
+        passes=tuple(passes),
         text="".join(text for position, text in enumerate(tokens) if position in known),
         stopped_by="user" if stop is not None else "end of sequence",
-    )  # fmt: skip
+    )
 
 
 def _chosen(pending: list[list[int]], number: int, masked: list[int], chance: random.Random, peak: int) -> list[int]:
@@ -86,7 +101,8 @@ def _block_pass(
     index: int, seconds: float, committed: list[int], pending: list[list[int]], tokens: Sequence[str], chance: random.Random
 ) -> Pass:
     states = tuple(
-        "done" if not masked else "full" if number == 0 or len(pending[number - 1]) <= 1 else "semi" for number, masked in enumerate(pending)
+        "done" if not masked else "full" if number == 0 or len(pending[number - 1]) <= 1 else "semi"
+        for number, masked in enumerate(pending)
     )
     chosen = tuple(
         Committed(position=position, token=token_id(tokens[position]), text=tokens[position], confidence=round(chance.uniform(0.9, 1.0), 4))
@@ -94,15 +110,23 @@ def _block_pass(
     )
     done = sum(1 for state in states if state == "done")
     return Pass(
-        index=index, seconds=round(index * seconds, 4), rows=16 * (len(states) - done), cached=30 + 16 * done, cache_bytes=(30 + 16 * done) * 5120,
-        committed=chosen, blocks=states,
-    )  # fmt: skip
+        index=index,
+        seconds=round(index * seconds, 4),
+        rows=16 * (len(states) - done),
+        cached=30 + 16 * done,
+        cache_bytes=(30 + 16 * done) * 5120,
+        committed=chosen,
+        blocks=states,
+    )
 
 
 def long_text(count: int, seed: int = 3) -> list[str]:
     """`count` pieces of prose with line breaks, for scrolling and for timing."""
     chance = random.Random(seed)
-    vocabulary = words("the flow of water through a narrow pipe is measured in litres per minute and every step is shown with its unit so that nobody has to guess")
+    vocabulary = words(
+        "the flow of water through a narrow pipe is measured in litres per minute "
+        "and every step is shown with its unit so that nobody has to guess"
+    )
     pieces: list[str] = []
     while len(pieces) < count:
         pieces.append(chance.choice(vocabulary) if chance.random() > 0.02 else "\n")

@@ -64,6 +64,10 @@ const api = {
     const pane = panes.get(letter);
     diptych.views.text.finish(pane.el, { id: letter, state: "done" }, pane.artifacts);
   },
+  /** A preview as the worker sends it: the text so far in base64. */
+  preview(letter, text) {
+    diptych.views.text.update(panes.get(letter).el, { id: letter, state: "running" }, [{ type: "preview", artifact: { kind: "text", data: btoa(text) } }]);
+  },
   outlook: (letter) => diptych.views.text.outlook(panes.get(letter).el),
 };
 
@@ -76,9 +80,9 @@ if (scene.panes) {
   }
 }
 if (scene.sweep) {
-  const el = h("div", { class: "dp-sweep" });
+  const el = h("div", { class: "dp-sweep", "data-can": "use retry" });
   root.append(h("main", { class: "plate dp-slot" }, el));
-  for (const name of ["dp:pick", "dp:open", "dp:use", "dp:retry"]) el.addEventListener(name, (event) => (api.last = { name, ...event.detail }));
+  for (const name of ["dp:pick", "dp:use", "dp:retry"]) el.addEventListener(name, (event) => (api.last = { name, ...event.detail }));
   api.sweep = () => diptych.sweep(el, scene.comparison, scene.sweep, scene.watch);
   api.sweep();
 }

@@ -46,7 +46,11 @@ export class TextPane {
     this.saving = h("p", { class: "cap saving" });
     this.model = this.fresh();
     this.hasTokens = false;
-    el.replaceChildren(h("div", { class: "dp-tokens" }, this.text.root, this.map.root, this.card.root), h("div", { class: "dp-passes" }, this.timeline.root, this.saving));
+    this.size = { top: 0, width: 0, height: 0 };
+    el.replaceChildren(
+      h("div", { class: "dp-tokens" }, this.text.root, this.map.root, this.card.root),
+      h("div", { class: "dp-passes" }, this.timeline.root, this.saving),
+    );
   }
 
   fresh() {
@@ -68,6 +72,11 @@ export class TextPane {
   replace(model) {
     this.model = model;
     this.hasTokens = model.passes.length > 0;
+  }
+
+  /** Read what the drawing needs from the page at once, before anything is written to it again. */
+  measure() {
+    this.size = { top: Math.round(this.el.getBoundingClientRect().top), width: this.el.clientWidth, height: this.text.height };
   }
 
   /** The last pass at a moment of the replay; null shows everything. */
@@ -119,12 +128,11 @@ export class Bench {
     this.panes = this.panes.filter((pane) => pane.el.isConnected);
     const shown = this.panes.filter((pane) => pane.hasTokens);
     this.fitReplay(shown);
-    for (const pane of shown) {
-      pane.text.sync(pane.model, pane.passAt(this.moment));
-      pane.map.sync(pane.model);
-    }
+    for (const pane of shown) pane.text.sync(pane.model, pane.passAt(this.moment));
+    for (const pane of shown) pane.measure();
     levelHeights(shown);
     this.drawTimelines(shown);
+    for (const pane of shown) pane.map.sync(pane.model);
     this.markDifference(shown);
   }
 
@@ -148,7 +156,7 @@ export class Bench {
         say(pane.saving, "");
         continue;
       }
-      const look = { cursor: pane.passAt(this.moment), slowest, width: Math.max(240, pane.el.clientWidth), scale, blockSize };
+      const look = { cursor: pane.passAt(this.moment), slowest, width: Math.max(240, pane.size.width), scale, blockSize };
       pane.timeline.sync(pane.model, look);
       this.captionSaving(pane, look);
     }
@@ -248,7 +256,10 @@ export class Bench {
       for (const other of others) other.text.mark("partner", -1);
       return;
     }
-    const places = others.map((other) => ({ ...other.info, model: other.model, position: this.link(pane, other)[position] ?? -1, pass: other.passAt(this.moment) }));
+    const places = others.map((other) => {
+      const partner = this.link(pane, other)[position] ?? -1;
+      return { ...other.info, model: other.model, position: partner, pass: other.passAt(this.moment) };
+    });
     others.forEach((other, index) => other.text.mark("partner", places[index].position));
     const pass = pane.passAt(this.moment);
     const words = describe(pane.model, position, pass);
@@ -296,11 +307,10 @@ export class Bench {
 function levelHeights(shown) {
   const tops = new Map();
   for (const pane of shown) {
-    const top = Math.round(pane.el.getBoundingClientRect().top);
-    tops.set(top, [...(tops.get(top) ?? []), pane]);
+    tops.set(pane.size.top, [...(tops.get(pane.size.top) ?? []), pane]);
   }
   for (const row of tops.values()) {
-    const height = row.length > 1 ? Math.max(...row.map((pane) => pane.text.height)) : 0;
+    const height = row.length > 1 ? Math.max(...row.map((pane) => pane.size.height)) : 0;
     for (const pane of row) pane.text.level(height);
   }
 }

@@ -31,9 +31,11 @@ export function ledger(el, summary, context) {
 }
 
 function wings(rows, baseline, other, verdicts) {
-  const label = other ? `Cost of pane ${baseline.pane}, ${baseline.title}, and pane ${other.pane}, ${other.title}` : `Cost of pane ${baseline.pane}`;
+  const both = other ? `, ${baseline.title}, and pane ${other.pane}, ${other.title}` : "";
+  const label = `Cost of pane ${baseline.pane}${both}`;
   const withheld = other && verdicts[other.pane]?.kind === "broken";
-  return h("div", { class: `ledger ${other ? "" : "alone"}`, role: "table", "aria-label": label }, ...rows.map((row) => wingRow(row, baseline, other, withheld)));
+  const drawn = rows.map((row) => wingRow(row, baseline, other, withheld));
+  return h("div", { class: other ? "ledger" : "ledger alone", role: "table", "aria-label": label }, ...drawn);
 }
 
 function wingRow(row, baseline, other, withheld) {
@@ -45,7 +47,8 @@ function wingRow(row, baseline, other, withheld) {
     const bar = h("i", { class: cell && cell.value > 0 ? pane.color : "none" });
     const value = h("q", {}, ...valueNodes(cell, row));
     const style = { "--v": share(cell).toFixed(4) };
-    return h("span", { class: side, role: "cell", style, "aria-label": `pane ${pane.pane}: ${value.textContent}` }, ...(side === "lw" ? [bar, value] : [value, bar]));
+    const parts = side === "lw" ? [bar, value] : [value, bar];
+    return h("span", { class: side, role: "cell", style, "aria-label": `pane ${pane.pane}: ${value.textContent}` }, ...parts);
   };
   const ratio = other ? ratioNode(row.ratios?.[other.pane], other, withheld) : null;
   const name = h("em", { role: "rowheader" }, h("span", { class: "what", title: row.label }, row.label), ratio);
@@ -70,16 +73,22 @@ function ratioNode(ratio, other, withheld) {
 
 function table(rows, baseline, others, verdicts) {
   const key = (pane) => h("span", { class: `dp-key ${pane.color}` }, pane.pane);
-  const head = h("tr", {}, h("th", { class: "n", scope: "col" }, key(baseline), ` ${baseline.title}`), h("th", {}, h("span", { class: "dp-hidden" }, "measure")),
-    ...others.flatMap((pane) => [h("th", { scope: "col", class: "n" }, key(pane), ` ${pane.title}`), h("th", {}, h("span", { class: "dp-hidden" }, "against the baseline"))])); // prettier-ignore
-  const body = rows.map((row) =>
-    h("tr", {}, h("td", { class: "n" }, ...valueNodes(row.cells[baseline.pane], row)), h("th", { class: "joined", scope: "row" }, row.label),
-      ...others.flatMap((pane) => [
-        h("td", { class: "n" }, ...valueNodes(row.cells[pane.pane], row)),
-        h("td", {}, ratioNode(row.ratios?.[pane.pane], pane, verdicts[pane.pane]?.kind === "broken")),
-      ])), // prettier-ignore
-  );
-  return h("div", { class: "dp-wide", tabindex: "0", role: "region", "aria-label": "Cost of all panes" }, h("table", { class: "tri" }, h("thead", {}, head), h("tbody", {}, ...body)));
+  const unseen = (words) => h("th", {}, h("span", { class: "dp-hidden" }, words));
+  const column = (pane) => h("th", { class: "n", scope: "col" }, key(pane), ` ${pane.title}`);
+  const head = h("tr", {}, column(baseline), unseen("measure"), ...others.flatMap((pane) => [column(pane), unseen("against the baseline")]));
+  const body = rows.map((row) => {
+    const wings = others.flatMap((pane) => {
+      const withheld = verdicts[pane.pane]?.kind === "broken";
+      return [valueCell(row, pane), h("td", {}, ratioNode(row.ratios?.[pane.pane], pane, withheld))];
+    });
+    return h("tr", {}, valueCell(row, baseline), h("th", { class: "joined", scope: "row" }, row.label), ...wings);
+  });
+  const drawn = h("table", { class: "tri" }, h("thead", {}, head), h("tbody", {}, ...body));
+  return h("div", { class: "dp-wide", tabindex: "0", role: "region", "aria-label": "Cost of all panes" }, drawn);
+}
+
+function valueCell(row, pane) {
+  return h("td", { class: "n" }, ...valueNodes(row.cells[pane.pane], row));
 }
 
 window.diptych ??= {};

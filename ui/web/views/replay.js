@@ -68,8 +68,10 @@ export class Replay {
 
   describe() {
     const moment = this.moment;
-    const all = this.pace === "pass" ? `all ${figure(this.span.passes)} passes` : `all ${seconds(this.span.seconds)}`;
-    const words = !moment ? all : moment.by === "pass" ? `pass ${moment.pass} of ${figure(this.span.passes)}` : `${seconds(moment.seconds)} of ${seconds(this.span.seconds)}`;
+    const passes = figure(this.span.passes);
+    const time = seconds(this.span.seconds);
+    let words = this.pace === "pass" ? `all ${passes} passes` : `all ${time}`;
+    if (moment) words = moment.by === "pass" ? `pass ${moment.pass} of ${passes}` : `${seconds(moment.seconds)} of ${time}`;
     say(this.readout, words);
     this.slider.setAttribute("aria-valuetext", words);
   }
@@ -138,9 +140,10 @@ function clockLength(measured) {
 /** A row of buttons of which one is pressed. */
 function choice(label, options, onChoose) {
   const group = h("span", { class: "seg", role: "group", "aria-label": label });
-  const buttons = options.map(([value, words]) =>
-    h("button", { type: "button", "aria-pressed": String(value === options[0][0]), on: { click: (event) => press(event.currentTarget, value) } }, words),
-  );
+  const buttons = options.map(([value, words], place) => {
+    const on = { click: (event) => press(event.currentTarget, value) };
+    return h("button", { type: "button", "aria-pressed": String(place === 0), on }, words);
+  });
   const press = (pressed, value) => {
     for (const each of buttons) each.setAttribute("aria-pressed", String(each === pressed));
     onChoose(value);

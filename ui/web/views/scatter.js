@@ -19,7 +19,8 @@ const BOTTOM = 40;
  * @typedef {{title: string, better: "lower"|"higher"|null, unit: string}} AxisLook
  * @param {SVGElement} root
  * @param {Mark[]} marks
- * @param {{x: AxisLook, y: AxisLook, picked: string|null, width: number, height: number, onPick: (pane: string) => void, onPoint: (pane: string|null) => void}} look
+ * @param {{x: AxisLook, y: AxisLook, picked: string|null, width: number, height: number,
+ *   onPick: (pane: string) => void, onPoint: (pane: string|null) => void}} look
  */
 export function scatter(root, marks, look) {
   clear(root);
@@ -46,7 +47,8 @@ function axes(root, marks, look) {
   const x = linear(ticksX[0], ticksX[ticksX.length - 1], LEFT, look.width - RIGHT);
   const y = linear(ticksY[0], ticksY[ticksY.length - 1], look.height - BOTTOM, TOP);
   for (const tick of ticksY) {
-    root.append(svg("path", { class: "r", d: `M${LEFT} ${y(tick)}H${look.width - RIGHT}` }), svg("text", { x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, figure(tick)));
+    root.append(svg("path", { class: "r", d: `M${LEFT} ${y(tick)}H${look.width - RIGHT}` }));
+    root.append(svg("text", { x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, figure(tick)));
   }
   for (const tick of ticksX) root.append(svg("text", { x: x(tick), y: look.height - BOTTOM + 18, "text-anchor": "middle" }, figure(tick)));
   root.append(svg("text", { x: LEFT, y: 12 }, withSense(look.y)));
@@ -92,17 +94,21 @@ function drawMark(mark, place, look, best) {
   const x = place.x(mark.x);
   const y = place.y(mark.y);
   const picked = mark.pane === look.picked;
-  const group = svg("g", {
-    class: `mark${best ? " best" : ""}${picked ? " picked" : ""}`, tabindex: "0", role: "button", "aria-label": mark.words, "aria-pressed": String(picked), "data-pane": mark.pane,
-    on: {
-      click: () => look.onPick(mark.pane),
-      keydown: (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), look.onPick(mark.pane)),
-      pointerenter: () => look.onPoint(mark.pane),
-      pointerleave: () => look.onPoint(null),
-      focus: () => look.onPoint(mark.pane),
-      blur: () => look.onPoint(null),
+  const name = `mark${best ? " best" : ""}${picked ? " picked" : ""}`;
+  const on = {
+    click: () => look.onPick(mark.pane),
+    keydown: (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      look.onPick(mark.pane);
     },
-  }); // prettier-ignore
+    pointerenter: () => look.onPoint(mark.pane),
+    pointerleave: () => look.onPoint(null),
+    focus: () => look.onPoint(mark.pane),
+    blur: () => look.onPoint(null),
+  };
+  const said = { "aria-label": mark.words, "aria-pressed": String(picked), "data-pane": mark.pane };
+  const group = svg("g", { class: name, tabindex: "0", role: "button", ...said, on });
   if (mark.error > 0) group.append(svg("path", { class: "whisker", d: `M${x} ${place.y(mark.y - mark.error)}V${place.y(mark.y + mark.error)}` }));
   group.append(svg("circle", { class: `f${mark.shade}`, cx: x, cy: y, r: picked ? 7 : 5 }));
   if (picked) group.append(svg("circle", { class: "ring", cx: x, cy: y, r: 12 }));
@@ -123,7 +129,7 @@ function drawLabels(root, marks, place, look) {
     const spots = [[x + reach, y + 4], [x - reach - width, y + 4], [x - width / 2, y - reach], [x - width / 2, y + reach + 9]];
     const free = spots.map(([left, base]) => [left, base, box(left, base - 10, width, 12)]).find(
       ([left, , area]) => left > LEFT && left + width < look.width - 2 && taken.every((other) => apart(area, other)),
-    ); // prettier-ignore
+    );
     if (!free) continue;
     taken.push(free[2]);
     root.append(svg("text", { x: free[0], y: free[1], class: picked ? "k strong halo" : "k halo", "aria-hidden": "true" }, mark.label));

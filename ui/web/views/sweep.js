@@ -3,15 +3,16 @@
  *
  * The page calls it again with each look at the runs; what the reader picked and focused stays.
  *
- * It deliberately starts nothing: buttons send events ("dp:pick", "dp:open", "dp:use", "dp:retry") that the page answers.
+ * It deliberately starts nothing: it sends "dp:pick" (with `open` when the run shall be opened), and "dp:use" and "dp:retry" where
+ * the page says that it answers them (`data-can="use retry"` on the element).
  */
 
-import { h, replace, svg } from "../js/dom.js";
+import { button, h, replace, svg } from "../js/dom.js";
 import { seconds } from "../js/format.js";
 import { spoken } from "./faithful.js";
-import { figure, plural, quantity, setting } from "./numbers.js";
+import { plural, setting } from "./numbers.js";
 import { scatter } from "./scatter.js";
-import { axisName, cellLabel, cellWords, heatShade, isFinal, measures, metricOf, scoreText } from "./sweep_words.js";
+import { axisName, cellLabel, cellWords, heatShade, isFinal, measures, metricOf, scoreText, valueText } from "./sweep_words.js";
 import { thumb } from "./thumb.js";
 import { shade } from "./trace.js";
 
@@ -55,33 +56,31 @@ class Sweep {
   buildFrame() {
     const across = axisName(this.axes[this.axes.length - 1]);
     const down = this.axes.length > 1 ? `; down: ${axisName(this.axes[0])}` : "";
-    const press = (pressed, heat) => {
-      for (const button of pressed.parentNode.children) button.setAttribute("aria-pressed", String(button === pressed));
-      this.heat = heat;
-      this.show(this.summary, null);
-    };
-    const toggle = h("span", { class: "seg", role: "group", "aria-label": "Show in each cell" }, ...[["Text", false], ["Map", true]].map(([words, heat]) =>
-      h("button", { type: "button", "aria-pressed": String(!heat), on: { click: (event) => press(event.currentTarget, heat) } }, words))); // prettier-ignore
-    const left = h("article", { class: "l", "aria-label": "Grid of cells" },
-      h("div", { class: "ph" }, h("span", { class: "name" }, "Every cell"), h("span", { class: "note" }, `across: ${across}${down}`), h("span", { class: "gap" }), toggle),
-      this.grid, this.keyLine()); // prettier-ignore
-    const ring = svg("svg", { width: 16, height: 16, viewBox: "0 0 16 16", fill: "none", stroke: "currentColor", "stroke-width": 2 },
-      svg("circle", { cx: 8, cy: 8, r: 5 }), svg("path", { d: "M8 0v4M8 12v4M0 8h4M12 8h4" })); // prettier-ignore
-    const hinge = h("div", { class: "dp-hinge" }, h("span", { class: "pin on", role: "img", "aria-label": "The same cell on both sides", title: "The same cell on both sides" }, ring));
-    const right = h("article", { class: "r", "aria-label": "What the settings buy" },
-      h("div", { class: "ph" }, h("span", { class: "name" }, "What it buys"), h("span", { class: "note" }, "each mark is one cell"), h("span", { class: "gap" }), this.select),
-      this.chart, this.pickBox); // prettier-ignore
-    replace(this.el, this.plan, h("section", { class: "pair" }, left, hinge, right), this.result, this.wrong);
+    const left = h("article", { class: "l", "aria-label": "Grid of cells" });
+    left.append(head("Every cell", `across: ${across}${down}`, this.heatSwitch()), this.grid, keyLine());
+    const right = h("article", { class: "r", "aria-label": "What the settings buy" });
+    right.append(head("What it buys", "each mark is one cell", this.select), this.chart, this.pickBox);
+    replace(this.el, this.plan, h("section", { class: "pair" }, left, ringHinge(), right), this.result, this.wrong);
   }
 
-  keyLine() {
-    return h("div", { class: "key5" }, h("b", {}, "a dot: it was there already"), h("span", { class: "kr" }, "running"), h("span", { class: "kw" }, "waiting"), h("span", { class: "kf" }, "failed"));
+  /** Small texts in the cells, or a map of the measure. */
+  heatSwitch() {
+    const group = h("span", { class: "seg", role: "group", "aria-label": "Show in each cell" });
+    for (const [words, heat] of [["Text", false], ["Map", true]]) {
+      const press = (event) => {
+        for (const each of group.children) each.setAttribute("aria-pressed", String(each === event.currentTarget));
+        this.heat = heat;
+        this.show(this.summary, null);
+      };
+      group.append(h("button", { type: "button", "aria-pressed": String(!heat), on: { click: press } }, words));
+    }
+    return group;
   }
 
   show(summary, watchPage) {
     this.summary = summary;
     this.list = measures(summary);
-    if (!this.list.some((measure) => measure.name === this.measure)) this.measure = (this.list.find((measure) => measure.name === summary.score) ?? this.list.find((measure) => measure.name !== summary.speed))?.name ?? "";
+    if (!this.list.some((measure) => measure.name === this.measure)) this.measure = this.firstMeasure();
     this.progress = new Map((watchPage?.runs ?? []).map((run) => [run.id, run]));
     this.drawPlan();
     this.drawGrid();
@@ -90,6 +89,13 @@ class Sweep {
     this.drawPick();
     this.drawResult();
     this.drawWrong();
+  }
+
+  /** The score where there is one, else whatever is not the speed. */
+  firstMeasure() {
+    const { score, speed } = this.summary;
+    const found = this.list.find((measure) => measure.name === score) ?? this.list.find((measure) => measure.name !== speed);
+    return found?.name ?? "";
   }
 
   drawPlan() {
@@ -101,12 +107,18 @@ class Sweep {
     const left = this.summary.seconds_left;
     const total = this.summary.comparison.panes.length;
     const entry = (strong, rest) => h("span", {}, h("b", {}, strong), rest);
-    replace(this.plan,
+    const there = reused ? `${reused} ${reused === 1 ? "was" : "were"} there already` : "one run each";
+    const time = left === null ? "time left unknown" : `${seconds(left)} left`;
+    const ended = done + failed;
+    const bar = h("i", { style: { width: `${(100 * ended) / Math.max(1, total)}%` } });
+    replace(
+      this.plan,
       entry(plural(total, "cell"), this.axes.map((axis) => `${axis.values.length} × ${axisName(axis)}`).join(", ")),
-      entry(`${done} done`, reused ? `${reused} ${reused === 1 ? "was" : "were"} there already` : "one run each"),
+      entry(`${done} done`, there),
       entry(`${count(["running"])} running`, `${count(["queued"])} waiting${failed ? `, ${failed} failed` : ""}`),
-      entry(this.summary.finished ? "finished" : left === null ? "time left unknown" : `${seconds(left)} left`, this.summary.finished ? "every cell has ended" : "by the runs so far"),
-      h("span", { class: "bar2", role: "img", "aria-label": `${done + failed} of ${total} cells` }, h("i", { style: { width: `${(100 * (done + failed)) / Math.max(1, total)}%` } }))); // prettier-ignore
+      this.summary.finished ? entry("finished", "every cell has ended") : entry(time, "by the runs so far"),
+      h("span", { class: "bar2", role: "img", "aria-label": `${ended} of ${total} cells` }, bar),
+    );
   }
 
   drawGrid() {
@@ -120,7 +132,9 @@ class Sweep {
   layGrid(columns, rows) {
     const wraps = rows.length === 1 && columns.length > 5;
     this.across = wraps ? 5 : columns.length;
-    const place = h("div", { class: `dp-cells${wraps ? " wraps" : ""}`, role: "group", "aria-label": "Cells of the sweep", style: { "--n": String(this.across) }, on: { keydown: (event) => this.walk(event) } });
+    const place = h("div", { class: wraps ? "dp-cells wraps" : "dp-cells", role: "group", "aria-label": "Cells of the sweep" });
+    place.style.setProperty("--n", String(this.across));
+    place.addEventListener("keydown", (event) => this.walk(event));
     if (!wraps) place.append(h("span", {}), ...columns.map((value) => h("span", { class: "x" }, settingText(value))));
     rows.forEach((row) => {
       if (!wraps) place.append(h("span", { class: "y" }, row === null ? "" : settingText(row)));
@@ -138,14 +152,15 @@ class Sweep {
     const button = this.cells.get(JSON.stringify(cell.values));
     if (!button) return;
     const run = this.progress.get(cell.run);
-    const key = JSON.stringify([cell.state, cell.metrics.length, this.measure, this.heat, cell.pane === this.picked, run?.eta_seconds, run?.events?.length]);
+    const picked = cell.pane === this.picked;
+    const key = JSON.stringify([cell.state, cell.metrics.length, this.measure, this.heat, picked, run?.eta_seconds, run?.events?.length]);
     if (button.drawn === key) return;
     button.drawn = key;
     button.onclick = () => this.pick(cell.pane);
     button.onpointerenter = () => this.light(cell.pane);
     button.onpointerleave = () => this.light(null);
     button.setAttribute("aria-label", cellWords(cell, this.axes, this.list, this.measure));
-    button.setAttribute("aria-pressed", String(cell.pane === this.picked));
+    button.setAttribute("aria-pressed", String(picked));
     button.dataset.pane = cell.pane;
     button.style.background = "";
     button.style.color = "";
@@ -186,8 +201,8 @@ class Sweep {
   /** The small picture of a run, fetched once. */
   picture(run, place) {
     if (!this.thumbs.has(run)) {
-      const found = fetch(`/studio/runs/${encodeURIComponent(run)}/thumb`).then((answer) => (answer.ok ? answer.json() : null), () => null);
-      this.thumbs.set(run, found.catch(() => null));
+      const found = fetch(`/studio/runs/${encodeURIComponent(run)}/thumb`).then((answer) => (answer.ok ? answer.json() : null));
+      this.thumbs.set(run, found.catch(() => null)); // without a picture the cell still has its number
     }
     this.thumbs.get(run).then((data) => thumb(place, data));
   }
@@ -196,7 +211,8 @@ class Sweep {
     const key = this.list.map((measure) => measure.name).join();
     if (this.select.filled !== key) {
       this.select.filled = key;
-      replace(this.select, ...this.list.filter((measure) => measure.name !== this.summary.speed).map((measure) => h("option", { value: measure.name }, measure.label)));
+      const offered = this.list.filter((measure) => measure.name !== this.summary.speed);
+      replace(this.select, ...offered.map((measure) => h("option", { value: measure.name }, measure.label)));
     }
     this.select.value = this.measure;
   }
@@ -210,27 +226,36 @@ class Sweep {
     const lookOf = (name) => this.list.find((measure) => measure.name === name) ?? { label: name, unit: "", better: null };
     const x = lookOf(this.summary.speed);
     const y = lookOf(this.measure);
-    const columns = this.axes[this.axes.length - 1].values;
-    const marks = this.summary.cells.flatMap((cell) => {
-      const first = metricOf(cell, this.summary.speed);
-      const second = metricOf(cell, this.measure);
-      if (cell.state !== "done" || !first || !second || !Number.isFinite(first.value) || !Number.isFinite(second.value)) return [];
-      const n = second.sample_size;
-      const level = n ? (100 * second.value) / n : second.value;
-      const error = n ? 100 * Math.sqrt(((second.value / n) * (1 - second.value / n)) / n) : 0;
-      return [{
-        pane: cell.pane, label: cellLabel(cell), x: first.value, y: level, error,
-        shade: shade(columns.findIndex((value) => value === cell.values[cell.values.length - 1]) + 1, columns.length),
-        words: cellWords(cell, this.axes, this.list, this.measure),
-      }]; // prettier-ignore
-    });
-    const sampled = marks.length && this.summary.cells.some((cell) => metricOf(cell, this.measure)?.sample_size);
+    const marks = this.summary.cells.map((cell) => this.markOf(cell)).filter(Boolean);
+    const sampled = this.summary.cells.some((cell) => metricOf(cell, this.measure)?.sample_size);
     scatter(this.chart, marks, {
       x: { title: x.label.toLowerCase(), better: x.better, unit: x.unit },
       y: { title: y.label.toLowerCase(), better: y.better, unit: sampled ? "%, whiskers: one standard error" : y.unit },
-      picked: this.picked, width: Math.max(280, this.chart.clientWidth || 540), height: CHART_HEIGHT,
-      onPick: (pane) => this.pick(pane), onPoint: (pane) => this.light(pane),
-    }); // prettier-ignore
+      picked: this.picked,
+      width: Math.max(280, this.chart.clientWidth || 540),
+      height: CHART_HEIGHT,
+      onPick: (pane) => this.pick(pane),
+      onPoint: (pane) => this.light(pane),
+    });
+  }
+
+  /** A finished cell in the chart: scores over n questions as a share with its standard error. */
+  markOf(cell) {
+    const first = metricOf(cell, this.summary.speed);
+    const second = metricOf(cell, this.measure);
+    if (cell.state !== "done" || !Number.isFinite(first?.value) || !Number.isFinite(second?.value)) return null;
+    const n = second.sample_size;
+    const share = n ? second.value / n : 0;
+    const columns = this.axes[this.axes.length - 1].values;
+    return {
+      pane: cell.pane,
+      label: cellLabel(cell),
+      x: first.value,
+      y: n ? 100 * share : second.value,
+      error: n ? 100 * Math.sqrt((share * (1 - share)) / n) : 0,
+      shade: shade(columns.indexOf(cell.values[cell.values.length - 1]) + 1, columns.length),
+      words: cellWords(cell, this.axes, this.list, this.measure),
+    };
   }
 
   /** The same cell in the grid and in the chart. */
@@ -242,29 +267,37 @@ class Sweep {
   pick(pane) {
     this.picked = pane;
     this.show(this.summary, null);
-    this.send("dp:pick");
+    this.send("dp:pick", pane);
   }
 
-  send(name) {
-    const cell = this.summary.cells.find((each) => each.pane === this.picked);
-    if (cell) this.el.dispatchEvent(new CustomEvent(name, { bubbles: true, detail: { pane: cell.pane, run: cell.run } }));
+  /** Tell the page about a cell. */
+  send(name, pane, more = {}) {
+    const cell = this.summary.cells.find((each) => each.pane === pane);
+    if (cell) this.el.dispatchEvent(new CustomEvent(name, { bubbles: true, detail: { pane: cell.pane, run: cell.run, ...more } }));
+  }
+
+  can(what) {
+    return (this.el.dataset.can ?? "").split(" ").includes(what);
   }
 
   drawPick() {
     const cell = this.summary.cells.find((each) => each.pane === this.picked);
     this.pickBox.hidden = !cell;
     if (!cell) return;
-    const shown = cell.metrics.filter((metric) => this.list.some((measure) => measure.name === metric.name)).slice(0, 5).map((metric) => {
-      const value = metric.sample_size ? `${figure(metric.value)} of ${metric.sample_size}` : [quantity(metric.value, metric.unit).text, quantity(metric.value, metric.unit).unit].filter(Boolean).join(" ");
-      return `${metric.label.toLowerCase()} ${value}`;
-    }); // prettier-ignore
+    const known = cell.metrics.filter((metric) => this.list.some((measure) => measure.name === metric.name));
+    const shown = known.slice(0, 5).map((metric) => `${metric.label.toLowerCase()} ${valueText(metric)}`);
     const picture = h("span", { class: "dp-cell-thumb c" });
     if (cell.state === "done") this.picture(cell.run, picture);
-    const open = h("button", { type: "button", class: "btn sm", on: { click: () => this.send("dp:open") } }, "Open");
-    const use = h("button", { type: "button", class: "btn sm", on: { click: () => this.send("dp:use") } }, "Use these");
-    replace(this.pickBox, picture,
-      h("div", {}, h("b", { class: "joined" }, `Picked: ${this.axes.map((axis, index) => `${axisName(axis)} ${settingText(cell.values[index])}`).join(", ")}`), h("div", { class: "note" }, shown.join("; ") || cell.state)),
-      h("div", { class: "acts" }, open, use)); // prettier-ignore
+    const open = button("Open", () => this.send("dp:pick", cell.pane, { open: true }));
+    const use = this.can("use") ? button("Use these", () => this.send("dp:use", cell.pane)) : null;
+    const title = h("b", { class: "joined" }, `Picked: ${this.settingsOf(cell)}`);
+    const words = h("div", {}, title, h("div", { class: "note" }, shown.join("; ") || cell.state));
+    replace(this.pickBox, picture, words, h("div", { class: "acts" }, open, use));
+  }
+
+  /** "block size 16, commit above 0.9" */
+  settingsOf(cell) {
+    return this.axes.map((axis, index) => `${axisName(axis)} ${settingText(cell.values[index])}`).join(", ");
   }
 
   drawResult() {
@@ -276,12 +309,14 @@ class Sweep {
   drawWrong() {
     const failed = this.summary.cells.filter((cell) => isFinal(cell.state) && cell.state !== "done");
     this.wrong.hidden = !failed.length;
-    const entries = failed.map((cell) =>
-      h("div", { class: "err" }, h("b", {}, `${this.axes.map((axis, index) => `${axisName(axis)} ${settingText(cell.values[index])}`).join(", ")}: ${spoken(cell.fault?.what ?? cell.state, 200)}`),
-        " ", spoken([cell.fault?.why, cell.fault?.next_step].filter(Boolean).join(" "), 400),
-        h("div", { class: "acts" }, h("button", { type: "button", class: "btn sm", on: { click: () => this.el.dispatchEvent(new CustomEvent("dp:retry", { bubbles: true, detail: { pane: cell.pane, run: cell.run } })) } }, "Run this cell again"))), // prettier-ignore
-    );
-    replace(this.wrong, failed.length ? h("h2", {}, "What went wrong") : null, failed.length ? h("p", { class: "note" }, "the other cells are not affected") : null, ...entries);
+    const entries = failed.map((cell) => {
+      const what = `${this.settingsOf(cell)}: ${spoken(cell.fault?.what ?? cell.state, 200)}`;
+      const rest = spoken([cell.fault?.why, cell.fault?.next_step].filter(Boolean).join(" "), 400);
+      const again = this.can("retry") ? h("div", { class: "acts" }, button("Run this cell again", () => this.send("dp:retry", cell.pane))) : null;
+      return h("div", { class: "err" }, h("b", {}, what), " ", rest, again);
+    });
+    const heading = [h("h2", {}, "What went wrong"), h("p", { class: "note" }, "the other cells are not affected")];
+    replace(this.wrong, ...(failed.length ? heading : []), ...entries);
   }
 
   /** Arrow keys move between cells. */
@@ -294,6 +329,24 @@ class Sweep {
     event.preventDefault();
     next.focus();
   }
+}
+
+function head(name, note, control) {
+  return h("div", { class: "ph" }, h("span", { class: "name" }, name), h("span", { class: "note" }, note), h("span", { class: "gap" }), control);
+}
+
+/** What the marks of the cells mean. */
+function keyLine() {
+  const marks = [["kr", "running"], ["kw", "waiting"], ["kf", "failed"]].map(([name, words]) => h("span", { class: name }, words));
+  return h("div", { class: "key5" }, h("b", {}, "a dot: it was there already"), ...marks);
+}
+
+/** The hinge works here too: the picked run is the same on both leaves. */
+function ringHinge() {
+  const words = "The same cell on both sides";
+  const ring = svg("svg", { width: 16, height: 16, viewBox: "0 0 16 16", fill: "none", stroke: "currentColor", "stroke-width": 2 });
+  ring.append(svg("circle", { cx: 8, cy: 8, r: 5 }), svg("path", { d: "M8 0v4M8 12v4M0 8h4M12 8h4" }));
+  return h("div", { class: "dp-hinge" }, h("span", { class: "pin on", role: "img", "aria-label": words, title: words }, ring));
 }
 
 function settingText(value) {

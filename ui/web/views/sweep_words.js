@@ -24,7 +24,8 @@ export function metricOf(cell, name) {
 /** Every measure that some cell has, each once. @returns {{name: string, label: string, unit: string, better: string|null}[]} */
 export function measures(summary) {
   const found = new Map();
-  for (const cell of summary.cells) for (const metric of cell.metrics) if (!found.has(metric.name) && metric.name !== "load_seconds") found.set(metric.name, metric);
+  for (const metric of summary.cells.flatMap((cell) => cell.metrics)) if (!found.has(metric.name)) found.set(metric.name, metric);
+  found.delete("load_seconds");
   return [...found.values()];
 }
 
@@ -40,18 +41,24 @@ export function scoreText(metric) {
   return shown.unit ? `${shown.text} ${shown.unit}` : shown.text;
 }
 
+/** "36 of 40", or the value with its unit. */
+export function valueText(metric) {
+  return metric.sample_size ? `${figure(metric.value)} of ${metric.sample_size}` : scoreText(metric);
+}
+
 /** A cell in a sentence, for screen readers. */
 export function cellWords(cell, axes, list, name) {
   const settings = axes.map((axis, index) => `${axisName(axis)} ${spoken(setting(cell.values[index]), 18)}`).join(", ");
   const metric = metricOf(cell, name);
   const label = list.find((measure) => measure.name === name)?.label.toLowerCase() ?? name;
-  if (cell.state === "done" && metric) return `${settings}, ${label} ${metric.sample_size ? `${figure(metric.value)} of ${metric.sample_size}` : scoreText(metric)}${cell.reused ? ", was there already" : ""}`;
+  if (cell.state === "done" && metric) return `${settings}, ${label} ${valueText(metric)}${cell.reused ? ", was there already" : ""}`;
   return `${settings}, ${cell.state === "queued" ? "waiting" : cell.state}`;
 }
 
 /** Shade of a value between the least and the most of its measure: farther from the paper is more. */
 export function heatShade(summary, name, value) {
-  const values = summary.cells.filter((cell) => cell.state === "done").map((cell) => metricOf(cell, name)?.value).filter((each) => Number.isFinite(each));
+  const done = summary.cells.filter((cell) => cell.state === "done");
+  const values = done.map((cell) => metricOf(cell, name)?.value).filter((each) => Number.isFinite(each));
   const low = Math.min(...values);
   const high = Math.max(...values);
   return high === low ? 4 : 1 + Math.min(SHADES - 1, Math.floor(((value - low) / (high - low)) * SHADES));

@@ -43,7 +43,8 @@ function tokens({ widths, shades }) {
   rows.forEach((row, line) => {
     const y = (top + line * ROW).toFixed(2);
     for (const { from, width, shade } of row) {
-      paths[shade] += `M${(MARGIN + from * unit).toFixed(2)} ${y}h${Math.max(0.3, width * unit - 0.35).toFixed(2)}v${ROW - 0.7}h-${Math.max(0.3, width * unit - 0.35).toFixed(2)}z`;
+      const wide = Math.max(0.3, width * unit - 0.35).toFixed(2);
+      paths[shade] += `M${(MARGIN + from * unit).toFixed(2)} ${y}h${wide}v${ROW - 0.7}h-${wide}z`;
     }
   });
   paths.forEach((d, shade) => d && picture.append(svg("path", { class: `f${shade}`, d })));

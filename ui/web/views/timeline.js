@@ -248,12 +248,14 @@ function drawAxis(root, model, look, x, bottom) {
     if (taken.some((other) => Math.abs(other - at) < 30)) return;
     taken.push(at);
     const anchor = at > x(scale.total + 1) - 14 ? "end" : "middle";
-    root.append(svg("text", { x: anchor === "end" ? x(scale.total + 1) : at, y: y + 22, "text-anchor": anchor, class: bold ? "k" : "" }, String(pass)));
+    const place = { x: anchor === "end" ? x(scale.total + 1) : at, y: y + 22, "text-anchor": anchor };
+    root.append(svg("text", { ...place, class: bold ? "k" : "" }, String(pass)));
   };
   if (own) label(own, true);
   label(scale.total, false);
   label(1, false);
-  for (const tick of ticks(0, scale.total, Math.max(2, Math.min(4, Math.floor(look.width / 110))))) if (tick >= 1 && tick <= scale.total && Number.isInteger(tick)) label(tick, false);
+  const wanted = Math.max(2, Math.min(4, Math.floor(look.width / 110)));
+  for (const tick of ticks(0, scale.total, wanted)) if (tick >= 1 && tick <= scale.total && Number.isInteger(tick)) label(tick, false);
 }
 
 /** "Done at pass 15. 49 passes saved, up to 5 tokens in each.", in the white that it is about. */
@@ -283,6 +285,7 @@ function summary(model, look) {
   const blocks = model.blocks(look.blockSize).length;
   const state = model.finished ? "done at" : "so far";
   const words = savingWords(model, look);
-  const base = `Block timeline: ${plural(model.committedCount, "token")} in ${plural(blocks, "block")}, ${state} pass ${model.lastPass} of ${look.scale.total} on the axis.`;
+  const made = `${plural(model.committedCount, "token")} in ${plural(blocks, "block")}`;
+  const base = `Block timeline: ${made}, ${state} pass ${model.lastPass} of ${look.scale.total} on the axis.`;
   return words ? `${base} ${words.join(" ")}` : base;
 }

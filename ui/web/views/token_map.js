@@ -66,7 +66,8 @@ export class TokenMap {
     });
     for (const [top, line] of lines) {
       pen.fillStyle = line.pass ? style.getPropertyValue(`--q${shade(line.pass, model.totalPasses)}`) : style.getPropertyValue("--edge");
-      pen.fillRect(1.5, top * unit, Math.max(1, ((WIDTH - 3) * Math.min(line.right, box.clientWidth)) / box.clientWidth), Math.max(0.75, 26 * unit * 0.8));
+      const width = ((WIDTH - 3) * Math.min(line.right, box.clientWidth)) / box.clientWidth;
+      pen.fillRect(1.5, top * unit, Math.max(1, width), Math.max(0.75, line.height * unit));
     }
   }
 

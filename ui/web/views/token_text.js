@@ -163,14 +163,21 @@ export class TokenText {
   key(event) {
     const last = this.cells.length - 1;
     const from = this.picked;
-    const moves = { ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: last, ArrowDown: this.lineFrom(from, 1), ArrowUp: this.lineFrom(from, -1) };
+    const moves = {
+      ArrowRight: () => from + 1,
+      ArrowLeft: () => from - 1,
+      ArrowDown: () => this.lineFrom(from, 1),
+      ArrowUp: () => this.lineFrom(from, -1),
+      Home: () => 0,
+      End: () => last,
+    };
     if (event.ctrlKey || event.metaKey || event.altKey || last < 0) return;
     if (event.key === "Escape" && from >= 0) {
       event.stopPropagation();
       this.pick(-1, "keys");
     } else if (event.key in moves) {
       event.preventDefault();
-      this.pick(Math.min(last, Math.max(0, moves[event.key])), "keys");
+      this.pick(Math.min(last, Math.max(0, moves[event.key]())), "keys");
     }
   }
 
@@ -179,11 +186,14 @@ export class TokenText {
     if (from < 0) return 0;
     const start = this.cells[from].getBoundingClientRect();
     let best = from;
+    let nearest = Infinity;
     for (let at = from + direction; at >= 0 && at < this.cells.length; at += direction) {
       const box = this.cells[at].getBoundingClientRect();
       const lines = Math.round((box.top - start.top) / start.height) * direction;
       if (lines > 1) break;
-      if (lines === 1 && (best === from || Math.abs(box.left - start.left) < Math.abs(this.cells[best].getBoundingClientRect().left - start.left))) best = at;
+      if (lines !== 1 || Math.abs(box.left - start.left) >= nearest) continue;
+      nearest = Math.abs(box.left - start.left);
+      best = at;
     }
     return best;
   }

@@ -67,7 +67,8 @@ function sentences(el, verdict) {
     return [h("b", {}, bold), h("span", {}, rest), showButton(el, difference)];
   }
   const end = verdict.sentence.indexOf(". ");
-  if (end < 0 || verdict.kind === "pending" || verdict.kind === "none") return [h(verdict.kind === "kept" ? "b" : "span", {}, spoken(verdict.sentence, 400))];
+  const whole = end < 0 || verdict.kind === "pending" || verdict.kind === "none";
+  if (whole) return [h(verdict.kind === "kept" ? "b" : "span", {}, spoken(verdict.sentence, 400))];
   return [h("b", {}, spoken(verdict.sentence.slice(0, end + 1), 400)), h("span", {}, spoken(verdict.sentence.slice(end + 2), 400))];
 }
 
@@ -84,12 +85,14 @@ function settingsWords(summary) {
   const different = (summary.different ?? []).filter((row) => Object.keys(row.values).length === panes.length);
   const names = new Set(panes.map((pane) => pane.method));
   const checkpoints = new Set(panes.map((pane) => pane.checkpoint));
-  const listed = different.slice(0, NAMED_SETTINGS).map((row) => `${lower(row.label)} ${panes.map((pane) => value(row.values[pane.pane])).join(" / ")}`);
+  const sides = (row) => panes.map((pane) => value(row.values[pane.pane])).join(" / ");
+  const listed = different.slice(0, NAMED_SETTINGS).map((row) => `${lower(row.label)} ${sides(row)}`);
   if (different.length > NAMED_SETTINGS) listed.push(`${different.length - NAMED_SETTINGS} more`);
   if (names.size === 1 && checkpoints.size > 1) listed.unshift(`checkpoint ${panes.map((pane) => pane.checkpoint_title).join(" / ")}`);
   if (names.size > 1) return h("span", {}, listed.length ? `Shared settings that differ: ${listed.join("; ")}.` : "All shared settings are equal.");
   if (!listed.length) return h("span", {}, panes.length > 1 ? "All settings are equal." : "");
-  return h("span", {}, listed.length === 1 && different.length <= 1 ? `Only one setting differs: ${listed[0]}.` : `Differing: ${listed.join("; ")}.`);
+  const alone = listed.length === 1 && different.length <= 1;
+  return h("span", {}, alone ? `Only one setting differs: ${listed[0]}.` : `Differing: ${listed.join("; ")}.`);
 }
 
 function lower(label) {
