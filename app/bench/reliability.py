@@ -33,11 +33,15 @@ CLAIMS = (
 
 def measure(context: BenchContext) -> dict[str, float]:
     """All trials."""
-    figures = measure_store(context)
+    return measure_store(context) | measure_engine(context, QUICK_RUNS if context.quick else RUNS)
+
+
+def measure_engine(context: BenchContext, rounds: int) -> dict[str, float]:
+    """The trials that disturb runs: `rounds` kills and as many stops."""
+    figures: dict[str, float] = {}
     studio = Studio.open(context.scratch / "engine", device="cpu", assets=context.assets)
     try:
         trial = _Trial(studio)
-        rounds = QUICK_RUNS if context.quick else RUNS
         context.say(f"killing {rounds} workers in the middle of a run")
         figures["workers_killed"] = float(rounds)
         figures["worker_kill_faults"] = float(sum(trial.kill_worker() for _ in range(rounds)))
