@@ -68,7 +68,6 @@ class Meter:
         self.shown = now
         text = f"{self.title}: {detail}, {now - self.started:.0f} s"
         sys.stderr.write(f"\r\x1b[K{text}" + ("\n" if last else "") if self.live else f"{text}\n")
-        sys.stderr.flush()
 
 
 def pip(title: str, *arguments: str, raw: bool = True) -> None:

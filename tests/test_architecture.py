@@ -73,7 +73,7 @@ def test_no_file_is_longer_than_its_budget() -> None:
 
 
 def test_the_launcher_stays_small() -> None:
-    assert len((ROOT / "launch.py").read_text(encoding="utf-8").splitlines()) <= 200
+    assert len((ROOT / "launch.py").read_text(encoding="utf-8").splitlines()) < 200
 
 
 def test_no_function_is_longer_than_its_budget() -> None:
