@@ -299,7 +299,10 @@ def test_the_cost_plot_shows_losses_as_plainly_as_gains(studio):
 
 
 def test_the_timelines_of_a_comparison_share_one_scale(studio):
-    texts = [node.text for node in ElementTree.fromstring(studio.text(studio.comparison(), "timeline.svg")).iter("{http://www.w3.org/2000/svg}text")]
+    texts = [
+        node.text
+        for node in ElementTree.fromstring(studio.text(studio.comparison(), "timeline.svg")).iter("{http://www.w3.org/2000/svg}text")
+    ]
     assert "Done at pass 16." in texts and "48 passes fewer than the longest here." in texts
 
 

@@ -7,18 +7,19 @@ It deliberately offers no shortcut into the studio's process.
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.e2e.bench import Bench
 from tests.e2e.process import StudioProcess, running_studio
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-Visit = Callable[..., Bench]
+PATIENCE_MS = 90_000
+"""For anything the page does by itself: a busy machine is no failure, and a passing test never waits that long."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -41,6 +42,7 @@ class Watcher:
             if urlsplit(url).scheme not in ("data", "blob") and urlsplit(url).netloc != own:
                 self.elsewhere.append(url)
 
+        context.set_default_timeout(PATIENCE_MS)
         context.on("request", lambda request: requested(request.url))
         context.on("weberror", lambda error: self.problems.append(str(error.error)))
         context.on("console", lambda message: self.problems.append(message.text) if message.type == "error" else None)
@@ -53,6 +55,7 @@ class Watcher:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         yield browser
