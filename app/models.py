@@ -7,14 +7,13 @@ It deliberately hashes nothing: digests are computed by workers when weights are
 
 from pathlib import Path
 
-from storage.store import Store
-
 from app.checkpoints import available, find_checkpoint, folder_checkpoint
 from app.engine.protocol import Engine
 from app.errors import RequestRefused, UnknownCheckpoint
 from app.registry import Registry
 from app.values import ModelRow
 from backends.contract import Card, Checkpoint, Fault
+from storage.store import Store
 
 
 class Models:

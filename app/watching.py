@@ -8,11 +8,10 @@ It deliberately keeps no session: any number of pages may watch the same run.
 
 from collections.abc import Mapping
 
-from storage.store import Store
-
 from app.engine.protocol import Engine
 from app.values import WatchPage, WatchRun
 from backends.contract import Fault
+from storage.store import Store
 from storage.values import RunRow, RunState
 
 
