@@ -1,5 +1,6 @@
 """What every part of the store stands on: the database, the writer, the artifact files, the clock.
 
+Errors of the database and of the disk become the store's own here, once.
 It deliberately holds no statement of its own: the parts (`runs`, `queue`, `records`, `history`, `presets`, `upkeep`) do.
 """
 

@@ -1,5 +1,6 @@
 """What users keep besides runs: presets, drafts, checkpoints they added; and the digests of files already read.
 
+A preset saved again under its name becomes its next version; drafts and digests are overwritten.
 It deliberately checks no settings: a preset may be older than its method, the app says so when it is used.
 """
 

@@ -1,5 +1,6 @@
 """Upkeep: recovery at start, backup, and a check of the whole store.
 
+Recovery marks what was running as interrupted and sweeps files that no row names.
 It deliberately repairs nothing: a damaged store is reported, a backup is restored by opening it.
 """
 

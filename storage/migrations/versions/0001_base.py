@@ -1,5 +1,6 @@
 """The first schema: runs and their details, comparisons, artifacts, records, presets, drafts, checkpoints.
 
+A database of this version may still be opened years later: later steps build on exactly these columns.
 It deliberately repeats the tables of its day in plain types instead of importing the current ones.
 """
 
