@@ -41,6 +41,11 @@ def store_faults() -> Iterator[None]:
         ) from error
 
 
+def storable(text: str) -> str:
+    """`text` with lone surrogates, which no database can hold, as replacement characters."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 class Library:
     """Everything that was kept."""
 
@@ -88,18 +93,18 @@ class Library:
     def tag(self, run_id: str, tags: tuple[str, ...], owner: str | None = None) -> None:
         """Replace the tags: trimmed, each once, at most 20 of 40 characters."""
         self.run(run_id, owner)
-        clean = dict.fromkeys(tag.strip()[:40] for tag in tags if tag.strip())
+        clean = dict.fromkeys(storable(tag).strip()[:40] for tag in tags if tag.strip())
         self.store.tag(run_id, tuple(clean)[:20])
 
     def annotate(self, run_id: str, note: str, owner: str | None = None) -> None:
         """Replace the note (at most 10,000 characters)."""
         self.run(run_id, owner)
-        self.store.annotate(run_id, note[:10_000])
+        self.store.annotate(run_id, storable(note)[:10_000])
 
     def rename(self, run_id: str, title: str, owner: str | None = None) -> None:
         """Replace the title (at most 200 characters)."""
         self.run(run_id, owner)
-        self.store.rename(run_id, title.strip()[:200])
+        self.store.rename(run_id, storable(title).strip()[:200])
 
     def delete(self, run_ids: tuple[str, ...], owner: str | None = None) -> None:
         """Delete finished runs with their files; their records stay, so that the chain still holds."""
@@ -158,7 +163,7 @@ class Library:
 
     def save_preset(self, method: str, name: str, settings: dict[str, Any]) -> PresetRow:
         """Keep settings under a name; the same name again makes the next version."""
-        return self.store.save_preset(method, name.strip()[:80], settings)
+        return self.store.save_preset(method, storable(name).strip()[:80], settings)
 
     def delete_preset(self, preset_id: str) -> None:
         """Remove a preset, all versions."""

@@ -15,6 +15,7 @@ from app.api import Studio
 from app.errors import UnknownMethod, UnknownRun
 from app.values import Axis, SweepRequest
 from storage.values import PaneSpec
+from ui.answers import Answer
 from ui.bench_state import BenchState, Shelf
 from ui.drafts import LETTERS, Draft, Drafts, PaneDraft, defaults
 from ui.routes import cursors, summary_json
@@ -51,7 +52,7 @@ class PresetAsked(_Body):
 
 def router(studio: Studio, drafts: Drafts) -> APIRouter:
     """The routes for an open studio."""
-    routes = APIRouter(prefix="/studio/bench/{tab}")
+    routes = APIRouter(prefix="/studio/bench/{tab}", default_response_class=Answer)
     shelf = Shelf(studio)
     _add_reading(routes, studio, drafts, shelf)
     _add_taking_over(routes, studio, drafts)

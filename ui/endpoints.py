@@ -10,18 +10,18 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 
 from app.api import Studio
 from app.values import CompareRequest, SubmitRequest, SweepRequest
 from backends.contract import Fault
+from ui.answers import Answer
 from ui.bench_state import cards_json
 from ui.security import account_of
 
 
 def router(studio: Studio) -> APIRouter:
     """The routes for an open studio."""
-    routes = APIRouter(prefix="/studio/api")
+    routes = APIRouter(prefix="/studio/api", default_response_class=Answer)
 
     @routes.get("/methods")
     def methods() -> list[dict[str, Any]]:
@@ -52,7 +52,7 @@ def router(studio: Studio) -> APIRouter:
 def word_validation(app: FastAPI) -> None:
     """Malformed bodies and queries answer in the studio's own words, naming the field."""
 
-    async def worded(request: Request, error: Exception) -> JSONResponse:
+    async def worded(request: Request, error: Exception) -> Answer:
         details = error.errors() if isinstance(error, RequestValidationError) else []
         faults = [
             Fault(kind="InputError", what=f"{'.'.join(map(str, detail['loc'][1:])) or 'The request'}: {detail['msg']}.",
@@ -60,6 +60,6 @@ def word_validation(app: FastAPI) -> None:
             for detail in details[:50]
         ]  # fmt: skip
         first = faults[0] if faults else {"what": "The request is malformed."}
-        return JSONResponse(first | {"faults": faults}, 422)
+        return Answer(first | {"faults": faults}, 422)
 
     app.add_exception_handler(RequestValidationError, worded)

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Request, Response
 from app.api import Studio
 from app.errors import UnknownRun, UploadRefused
 from backends.contract import field_specs
+from ui.answers import Answer
 from ui.bench_state import cards_json
 from ui.downloads import attachment, bundle
 from ui.drafts import LETTERS
@@ -26,7 +27,7 @@ _SHOWN_BYTES = 32 * 2**20
 
 def router(studio: Studio) -> APIRouter:
     """The routes for an open studio."""
-    routes = APIRouter(prefix="/studio")
+    routes = APIRouter(prefix="/studio", default_response_class=Answer)
     _add_general(routes, studio)
     _add_following(routes, studio)
     _add_runs(routes, studio)

@@ -18,10 +18,10 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import AccessError
+from ui.answers import Answer
 
 OWNER_COOKIE = "diptych-owner"
 OWNER_KEY = "diptych.owner"
@@ -184,7 +184,7 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         extra = {"www-authenticate": 'Basic realm="Diptych", charset="UTF-8"'} if status == 401 else {}
-        await JSONResponse(error.fault().model_dump(mode="json"), status, headers=extra)(scope, receive, send)
+        await Answer(error.fault().model_dump(mode="json"), status, headers=extra)(scope, receive, send)
 
 
 def _account(values: Sequence[str], accounts: Mapping[str, str]) -> str | None:

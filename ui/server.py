@@ -16,13 +16,14 @@ import gradio as gr
 import psutil
 import uvicorn
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.staticfiles import StaticFiles
 
 from app.api import Studio
 from app.errors import AccessError, ResourceError, StudioError, UnknownCheckpoint, UnknownMethod, UnknownRun
+from backends.contract import MethodError
 from ui import bench_routes, endpoints, routes
+from ui.answers import Answer
 from ui.content_policy import PageHeaders
 from ui.drafts import Drafts
 from ui.panels import history, models, queue, verify
@@ -186,19 +187,20 @@ def _quiet_gradio(data: Path | None) -> None:
 def _word_errors(app: FastAPI) -> None:
     """Every studio error becomes what, why and next step, never a traceback."""
 
-    async def worded(request: Request, error: Exception) -> JSONResponse:
-        fault = error.fault() if isinstance(error, StudioError) else None
+    async def worded(request: Request, error: Exception) -> Answer:
+        fault = error.fault() if isinstance(error, StudioError) else error.fault if isinstance(error, MethodError) else None
         missing = isinstance(error, UnknownRun | UnknownMethod | UnknownCheckpoint)
         status = 404 if missing else 503 if isinstance(error, ResourceError) else 403 if isinstance(error, AccessError) else 422
         body = fault.model_dump(mode="json") if fault else {"what": "The studio met an error of its own."}
         faults = [one.model_dump(mode="json") for one in getattr(error, "faults", ())]
-        return JSONResponse(body | ({"faults": faults} if faults else {}), status)
+        return Answer(body | ({"faults": faults} if faults else {}), status)
 
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
+    async def unexpected(request: Request, error: Exception) -> Answer:
         logger.exception("%s %s failed", request.method, request.url.path, exc_info=error)
         fault = {"kind": "Unexpected", "what": "The studio met an error of its own.", "why": type(error).__name__,
                  "next_step": "Try again; the log of the program has the details."}  # fmt: skip
-        return JSONResponse(fault, 500)
+        return Answer(fault, 500)
 
     app.add_exception_handler(StudioError, worded)
+    app.add_exception_handler(MethodError, worded)
     app.add_exception_handler(Exception, unexpected)
