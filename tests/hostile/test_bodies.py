@@ -86,7 +86,7 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
     max_leaves=12,
 )
-EFFORT = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+EFFORT = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def with_body(app: FastAPI) -> list[str]:
@@ -159,7 +159,7 @@ RAW = {
     "too many digits": b'{"to": ' + b"9" * 10_000 + b"}", "a name twice": b'{"paused": true, "paused": false}',
     "trailing": b'{"paused": true} x',
     "surrogate": b'{"pane": "\\ud800", "name": "\\ud800", "title": "\\ud800", "note": "\\udfff"}',
-    "a million names": json.dumps({str(n): n for n in range(100_000)}).encode(),
+    "ten thousand names": json.dumps({str(n): n for n in range(10_000)}).encode(),
 }  # fmt: skip
 
 

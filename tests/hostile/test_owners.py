@@ -23,16 +23,17 @@ SECRET = "Adas secret prompt quokka"
 
 @dataclass(frozen=True)
 class Belongings:
-    """What ada has: a finished run, a comparison, an artifact, and a run that waits."""
+    """What ada has: a finished run, its replay, a comparison, an artifact, and a run that waits."""
 
     run: str
+    replay: str
     comparison: str
     artifact: str
     waiting: str
 
     @property
     def ids(self) -> tuple[str, ...]:
-        return self.run, self.comparison, self.artifact, self.waiting
+        return self.run, self.replay, self.comparison, self.artifact, self.waiting
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +43,19 @@ def adas(studio: Studio) -> Iterator[Belongings]:
     done = run_toy(studio, SECRET, owner="ada", shift=1)
     pane = PaneSpec(pane="A", method="toy_rotation", checkpoint="alphabet", settings={"pause": 0.0, "batch": 8})
     comparison = studio.compare(CompareRequest(tab="text", panes=(pane,), inputs={"prompt": SECRET}, owner="ada"))
+    replay = studio.replay(done.id)
     assert studio.engine is not None
-    for run in studio.store.comparison_runs(comparison.id):
+    for run in (replay, *studio.store.comparison_runs(comparison.id)):
         studio.engine.wait(run.id, SECONDS)
     studio.pause(True)
     waiting = studio.submit(SubmitRequest(method="toy_rotation", inputs={"prompt": SECRET}, title=SECRET, owner="ada"))
-    yield Belongings(done.id, comparison.id, done.artifacts[0].id, waiting.id)
+    yield Belongings(done.id, replay.id, comparison.id, done.artifacts[0].id, waiting.id)
     studio.cancel(waiting.id)
     studio.pause(False)
 
 
 READING = (
-    "/studio/runs/{run}", "/studio/runs/{run}/thumb", "/studio/runs/{run}/replay", "/studio/artifacts/{artifact}",
+    "/studio/runs/{run}", "/studio/runs/{run}/thumb", "/studio/runs/{replay}/replay", "/studio/artifacts/{artifact}",
     "/studio/artifacts/{artifact}/json",
     "/studio/watch?runs={run}", "/studio/watch?comparison={comparison}", "/studio/comparisons/{comparison}/summary",
     "/studio/beside?runs={run}",

@@ -43,7 +43,8 @@ class Used:
 def finished(studio: Studio, *runs: RunRow) -> tuple[str, ...]:
     assert studio.engine is not None
     for run in runs:
-        studio.engine.wait(run.id, SECONDS)
+        ended = studio.engine.wait(run.id, SECONDS)
+        assert ended.state in (RunState.DONE, RunState.CANCELLED), (ended.state, ended.fault)
     return tuple(run.id for run in runs)
 
 
@@ -132,6 +133,8 @@ def test_everything_taken_out_has_a_record_beside_it(reader: Studio, used: Used)
         offered = reader.export_formats(target)
         assert offered
         for form in offered:
+            if "timeline" in form.key:  # drawn from traces, which the toy does not make
+                continue
             files = reader.export(target, form.key)
             names = [file.name for file in files]
             assert names[1:] == [f"{names[0]}.intoto.json"], (form.key, names)
