@@ -192,7 +192,7 @@ def narrate(
 def _judge(model: LanguageModel, inputs: TextInputs, answer: str) -> Iterator[Event]:
     right = judge(inputs.prompt, answer) if model.pocket else None
     if right is not None:
-        yield Metric(name="answer_right", value=float(right), unit="", label="This answer is right", better="higher")
+        yield Metric(name="answer_right", value=float(right), sample_size=1, label="This answer is right", better="higher")
 
 
 def _answer_held_out(model: LanguageModel, inputs: TextInputs, context: Context, start: Start) -> Iterator[Event]:
