@@ -83,6 +83,12 @@ class Models:
             raise RequestRefused(
                 (Fault(kind="CheckpointError", what=what, next_step="Name the folder that holds config.json.", field=role),)
             )
-        checkpoint = folder_checkpoint(card, name, {role: Path(path).expanduser() for role, path in folders.items() if path})
+        named = {role: path for role, path in folders.items() if path}
+        try:
+            checkpoint = folder_checkpoint(card, name, {role: Path(path).expanduser() for role, path in named.items()})
+        except (OSError, ValueError, RuntimeError) as error:  # names no file system can hold, folders that may not be read
+            what = "This is not a folder that can be read."
+            fault = Fault(kind="CheckpointError", what=what, why=str(error).encode("ascii", "replace").decode(), field=next(iter(named)))
+            raise RequestRefused((fault,)) from error
         self._store.add_checkpoint(checkpoint.key, method, checkpoint.model_dump(mode="json"))
         return checkpoint

@@ -182,6 +182,7 @@ export class Bench {
   drawPane(pane, state) {
     const slot = this.el("out", pane.pane);
     if (!slot) return;
+    inside(slot);
     let drawn = this.panes.get(pane.pane);
     if (!drawn || drawn.slot !== slot || !drawn.view.isConnected) {
       drawn = new Pane(this, pane.pane, slot);
@@ -189,9 +190,9 @@ export class Bench {
     }
     drawn.draw(pane, state);
     const hinge = this.el("hinge", pane.pane);
-    if (hinge && !hinge.querySelector(".dp-hinge")) replace(inside(hinge), h("div", { class: "dp-hinge" }));
+    if (hinge && !inside(hinge).firstChild) replace(inside(hinge), h("div", { class: "dp-hinge" }));
     const replay = this.el("replay");
-    if (replay && !replay.querySelector(".dp-replay")) replace(inside(replay), h("div", { class: "dp-replay" }));
+    if (replay && !inside(replay).firstChild) replace(inside(replay), h("div", { class: "dp-replay" }));
   }
 
   /** Fetch the summary when a run of the bench changed its state. */
@@ -220,7 +221,7 @@ export class Bench {
       replace(inside(slot));
       return;
     }
-    let box = slot.querySelector(".dp-sweep");
+    let box = inside(slot).querySelector(".dp-sweep");
     if (!box) {
       const back = h("button", { type: "button", class: "dp-link", on: { click: () => this.act("leave-sweep") } }, "back to the panes");
       box = h("div", { class: "dp-sweep" });

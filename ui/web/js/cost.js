@@ -13,7 +13,7 @@ export class Cost {
     const verdict = this.slot("verdict", "dp-verdict");
     const cost = this.bench.el("cost");
     if (!verdict || !cost) return;
-    if (!cost.querySelector(".dp-ledger")) this.build(cost);
+    if (!inside(cost).querySelector(".dp-ledger")) this.build(cost);
     const usable = summary && !state.sweep && summary.panes ? summary : null;
     const any = state.runs.length > 0 && !state.sweep;
     this.head.hidden = !any;

@@ -42,11 +42,18 @@ export function replace(el, ...children) {
   el.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
 }
 
-/** Our own box inside a slot that Gradio laid out; its anchors beside it stay untouched. */
+/**
+ * Our own box inside a slot that Gradio laid out; its anchors beside it stay untouched. Gradio may use the element of one
+ * slot again for another when it lays out anew, so a box made for another id is thrown away.
+ */
 export function inside(slot) {
   let box = slot.querySelector(":scope > .dp-in");
+  if (box && box.dataset.slot !== slot.id) {
+    box.remove();
+    box = null;
+  }
   if (!box) {
-    box = h("div", { class: "dp-in" });
+    box = h("div", { class: "dp-in", dataset: { slot: slot.id } });
     slot.append(box);
   }
   return box;

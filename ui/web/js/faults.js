@@ -80,7 +80,7 @@ export class Faults {
   boxIn(column) {
     let box = column.querySelector(":scope > .dp-fault");
     if (!box) {
-      box = h("div", { class: "dp-fault dp-own none" });
+      box = h("div", { class: "dp-fault dp-own" });
       column.append(box);
     }
     return box;
@@ -88,10 +88,10 @@ export class Faults {
 
   fill(box, faults) {
     const key = JSON.stringify(faults);
-    if (box.dataset.key === key || (!faults.length && !box.dataset.key)) return;
-    box.dataset.key = key;
-    box.classList.toggle("none", !faults.length);
-    replace(inside(box), faults.map((fault) => this.box(fault)));
+    const inner = inside(box);
+    if (inner.dataset.key === key || (!faults.length && !inner.dataset.key)) return;
+    inner.dataset.key = key;
+    replace(inner, faults.map((fault) => this.box(fault)));
     for (const row of this.bench.root.querySelectorAll(".set")) row.classList.toggle("faulty", row.querySelector(".err") !== null);
   }
 

@@ -92,13 +92,14 @@ export class Pane {
     this.drawRunButton(state);
   }
 
-  /** Stop stands where Run stood. */
+  /** Stop stands where Run stood. A button left behind by another layout of the row is thrown away. */
   drawRunButton(state) {
     const run = this.bench.el(this.letter, "run");
     if (!run) return;
     const open = state.runs.filter((one) => one.pane === this.letter && !FINAL.includes(one.state));
-    if (!this.stopButton?.isConnected) {
-      this.stopButton = button("Stop pane", () => this.stopRuns());
+    if (run.nextElementSibling !== this.stopButton || !this.stopButton) {
+      for (const old of run.parentElement.querySelectorAll(".dp-stop")) old.remove();
+      this.stopButton = button("Stop pane", () => this.stopRuns(), { class: "btn sm dp-stop" });
       run.after(this.stopButton);
     }
     const waiting = open.length > 0 && open.every((one) => one.state === "queued");

@@ -1,6 +1,6 @@
 /** Scales around Gradio's value boxes: ticks, both end values, a thumb, and a mark at the default that leads back to it. */
 
-import { h, setText } from "./dom.js";
+import { h } from "./dom.js";
 import { stepped } from "./format.js";
 
 /** Put a value into a Gradio control as if it were typed or clicked. */
@@ -25,8 +25,11 @@ export function setControl(control, value) {
 
 /** The scale of one setting in one pane; made once an element, then kept in step with its box. */
 export class Scale {
-  constructor(cell, control, spec) {
+  constructor(cell, control, spec, name) {
     this.spec = spec;
+    this.name = name;
+    this.leaving = new AbortController();
+    const { signal } = this.leaving;
     this.input = control.querySelector("input[type=number]");
     const { minimum, maximum } = spec;
     const ticks = this.ticks();
@@ -39,15 +42,22 @@ export class Scale {
     });
     this.low = h("span", { class: "dp-low" }, stepped(minimum, Number.isInteger(minimum) ? 1 : spec.step));
     this.high = h("span", { class: "dp-high" }, stepped(maximum, Number.isInteger(maximum) ? 1 : spec.step));
-    cell.prepend(this.low, h("span", { class: "dp-track" }, this.range, mark), this.high);
+    this.parts = [this.low, h("span", { class: "dp-track" }, this.range, mark), this.high];
+    cell.prepend(...this.parts);
     this.range.addEventListener("input", () => (this.input.value = stepped(this.range.value, spec.step)));
     this.range.addEventListener("change", () => setControl(control, this.range.value));
     this.range.addEventListener("keydown", (event) => this.leap(event, control));
-    this.input.addEventListener("input", () => this.follow());
-    this.input.addEventListener("keydown", (event) => this.nudge(event, control));
-    this.input.addEventListener("blur", () => this.settle());
+    this.input.addEventListener("input", () => this.follow(), { signal });
+    this.input.addEventListener("keydown", (event) => this.nudge(event, control), { signal });
+    this.input.addEventListener("blur", () => this.settle(), { signal });
     this.follow();
     this.settle();
+  }
+
+  /** Take everything away again: the cell, or its value box, now belongs to another setting. */
+  leave() {
+    this.leaving.abort();
+    for (const part of this.parts) part.remove();
   }
 
   ticks() {
@@ -97,6 +107,5 @@ export class Scale {
     const value = stepped(Number(to.toFixed(10)), step);
     setControl(control, value);
     this.range.value = value;
-    setText(this.low, this.low.textContent);
   }
 }

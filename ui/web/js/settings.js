@@ -14,7 +14,7 @@ export class SettingsTable {
     this.onlyDifferences = localStorage.getItem(KEY) !== "no";
     this.sameOpen = false;
     this.folded = new Set((localStorage.getItem(FOLDED) ?? "").split(",").filter(Boolean));
-    this.scales = new Map();
+    this.scales = new WeakMap();
   }
 
   specs(letter) {
@@ -106,21 +106,22 @@ export class SettingsTable {
 
   drawCell(letter, name) {
     const spec = this.specs(letter).get(name);
-    if (!spec) {
-      for (const old of this.bench.el("none", letter, name)?.closest(".cell")?.querySelectorAll(".dp-low, .dp-track, .dp-high") ?? []) old.remove();
-      const none = this.bench.el("none", letter, name);
-      if (none && !inside(none).firstChild) replace(inside(none), h("span", { "aria-label": "not used by this method" }, "–"));
-      return;
-    }
     const control = this.bench.el(letter, "set", name);
-    if (!control?.classList.contains("dial")) return;
-    const key = `${letter}-${name}`;
-    let scale = this.scales.get(key);
-    if (!scale || !scale.range.isConnected || scale.input !== control.querySelector("input[type=number]")) {
-      const cell = control.closest(".cell");
-      for (const old of cell.querySelectorAll(".dp-low, .dp-track, .dp-high")) old.remove();
-      scale = new Scale(cell, control, spec);
-      this.scales.set(key, scale);
+    const none = this.bench.el("none", letter, name);
+    const cell = (spec ? control : none)?.closest(".cell");
+    if (!cell) return;
+    if (!spec && !inside(none).firstChild) replace(inside(none), h("span", { "aria-label": "not used by this method" }, "–"));
+    const wanted = spec && control.classList.contains("dial") ? `${letter} ${this.bench.state.panes.find((one) => one.pane === letter).method} ${name}` : "";
+    let scale = this.scales.get(cell);
+    if (scale && (scale.name !== wanted || !scale.range.isConnected || scale.input !== control.querySelector("input[type=number]"))) {
+      scale.leave();
+      this.scales.delete(cell);
+      scale = undefined;
+    }
+    if (!wanted) return;
+    if (!scale) {
+      scale = new Scale(cell, control, spec, wanted);
+      this.scales.set(cell, scale);
     }
     scale.follow();
     scale.settle();
