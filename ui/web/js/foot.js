@@ -21,7 +21,7 @@ export class Foot {
     const panes = state.sweep ? [] : state.panes.filter((pane) => state.shown[pane.pane]);
     const runs = new Map(state.runs.map((run) => [run.id, run]));
     const final = panes.filter((pane) => FINAL.includes(runs.get(state.shown[pane.pane])?.state));
-    const key = JSON.stringify([state.panes.length, ...state.panes.map((pane) => [pane.pane, pane.method, state.shown[pane.pane], runs.get(state.shown[pane.pane])?.state, pane.stale, this.replays.get(state.shown[pane.pane])])]);
+    const key = JSON.stringify([state.panes.length, ...state.panes.map((pane) => [pane.pane, pane.method, state.shown[pane.pane], runs.get(state.shown[pane.pane])?.state, pane.stale, this.replays.get(state.shown[pane.pane]), this.bench.panes.get(pane.pane)?.pass()])]);
     if (slot.dataset.key === key && (slot.firstElementChild || !final.length)) return;
     slot.dataset.key = key;
     if (!final.length) {
@@ -39,7 +39,7 @@ export class Foot {
     if (!run || !FINAL.includes(run.state)) return line;
     const letters = this.bench.letters;
     const color = colorOf(pane.pane, letters, state.baseline);
-    line.append(h("span", { class: `key tiny ${color === "base" ? "" : color}` }, pane.pane), ...provenance(run, pane, this, this.bench.router));
+    line.append(h("span", { class: `key tiny ${color === "base" ? "" : color}` }, pane.pane), ...provenance(run, { ...pane, pass: this.bench.panes.get(pane.pane)?.pass() }, this, this.bench.router));
     line.append(h("span", { class: "gap" }));
     if (run.artifacts.length) line.append(exportMenu(run.id, state.alone ? null : state.comparison));
     return line;
@@ -83,7 +83,7 @@ export function provenance(run, pane, owner, router) {
   if (run.partial || run.state !== "done") {
     const how = { cancelled: "stopped by you", interrupted: "interrupted when the studio closed", failed: "failed" }[run.state] ?? "";
     if (run.artifacts.length) words.push(h("span", { class: "sample" }, "partial"));
-    words.push(h("span", {}, `${how}${wall ? `, ${seconds(wall.value)}` : ""}`));
+    words.push(h("span", {}, [how + (pane.pass ? ` at pass ${pane.pass}` : ""), wall ? seconds(wall.value) : ""].filter(Boolean).join(", ")));
   }
   if (signed) {
     words.push(h("span", {}, "Signed"), h("code", { title: `sha256 ${signed.digest}` }, `sha256 ${digest(signed.digest)}`));

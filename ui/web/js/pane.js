@@ -157,6 +157,11 @@ export class Pane {
     }
   }
 
+  /** The pass a view stands at, for the words of a stopped run; undefined where a view has none. */
+  pass() {
+    return this.shown ? this.current?.outlook?.(this.view)?.pass : undefined;
+  }
+
   // states ----------------------------------------------------------------------------------------------------------
 
   drawState(pane, run, own, state) {
