@@ -54,14 +54,16 @@ export class Verify {
   }
 
   empty() {
-    replace(this.out, h("div", { class: "dp-empty" }, h("b", {}, "Nothing looked at yet"), "Every export carries its signed record beside it, named like the file and ending in .intoto.json."));
-    this.chain();
+    const box = h("div", { class: "dp-empty" }, h("b", {}, "Nothing looked at yet"), "Every export carries its signed record beside it, named like the file and ending in .intoto.json.");
+    replace(this.out, box);
+    this.chain(box);
   }
 
-  async chain() {
+  /** How the whole log stands, under the empty drop zone. */
+  async chain(box) {
     try {
       const report = await get("chain");
-      this.out.append(h("p", { class: "cap", style: { "text-align": "center", "padding-bottom": "24px" } }, report.sentence ?? ""));
+      box.append(h("p", { class: "cap" }, report.sentence));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     }
