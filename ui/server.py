@@ -5,6 +5,7 @@ Order, from outside: headers, guard, routes under /studio, page. The page's file
 It deliberately starts no engine and reads no method: it is handed an open `app.api.Studio`.
 """
 
+import asyncio
 import ipaddress
 import logging
 import os
@@ -101,6 +102,7 @@ def serve(studio: Studio, options: ServerOptions, started: Callable[[str], None]
     config = uvicorn.Config(
         build_app(studio, options), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2, ws="none"
     )
+    logging.getLogger("uvicorn.error").addFilter(_tells_news)
     server = _Announcing(config, address(options), started)
     try:
         server.run(sockets=[opened])
@@ -122,6 +124,12 @@ def head_of_page() -> str:
     tags = [f'<link rel="stylesheet" href="/studio/static/{name}">' for name in dict.fromkeys(styles)]
     tags += [f'<script type="module" src="/studio/static/{name}"></script>' for name in scripts]
     return '<link rel="icon" href="data:,">' + "".join(tags)
+
+
+def _tells_news(record: logging.LogRecord) -> bool:
+    """A page's open stream that ends with the server is no error."""
+    cut_off = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
+    return not cut_off and "timeout graceful shutdown exceeded" not in record.getMessage()
 
 
 class _Announcing(uvicorn.Server):
