@@ -30,6 +30,7 @@ from storage.values import ArtifactRow, NewRun, RunState
 PATIENCE_SECONDS = 60.0
 LAST_SECONDS = 0.03
 """A child is killed at a random moment of this span after a random number of acknowledgements."""
+LOG_TO_REACH, PREVIEW_BYTES = 80 * 1024 * 1024, 40_000
 COMMITS, FILES = (15, 45), (1, 4)
 """The range of that number, for small commits and for files of a megabyte."""
 
@@ -235,7 +236,7 @@ def _fill_a_queue(url: str | None, folder: Path, said: Acknowledgements) -> None
     store.set_preview(running.id, _PREVIEW)
     said.add(" ".join(run.id for run in store.queue()))
     while True:
-        store.set_preview(running.id, _PREVIEW)
+        store.set_environment(running.id, {"token": secrets.token_hex(100)}, {})
 
 
 def concurrent_inserts(folder: Path, processes: int, inserts: int, url: str | None = None) -> list[str]:
@@ -267,7 +268,10 @@ def _insert(url: str | None, folder: Path, inserts: int, start: Barrier) -> None
 
 
 def write_beside_a_long_reader(folder: Path, seconds: float) -> tuple[int, float]:
-    """Figure A9: bytes of the log once the reader has gone, and the 99th percentile of a write's seconds while it read."""
+    """Figure A9: bytes of the log once the reader has gone, and the 99th percentile of a write's seconds while it read.
+
+    The reader stays at least so long, and until the log has grown well beyond what may be left of it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with Store.open(None, folder) as store:
         (run,) = store.add_runs([_request()])
@@ -276,15 +280,17 @@ def write_beside_a_long_reader(folder: Path, seconds: float) -> tuple[int, float
         reader.execute("SELECT count(*) FROM runs").fetchall()
         durations = []
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        log = folder / f"{FILE_NAME}-wal"
+        while time.monotonic() < end or log.stat().st_size < LOG_TO_REACH:
+            preview = {"data": secrets.token_hex(PREVIEW_BYTES)}  # equal bytes would not be written again
             begun = time.perf_counter()
-            store.set_preview(run.id, {"data": "x" * 20_000})
+            store.set_preview(run.id, preview)
             durations.append(time.perf_counter() - begun)
         reader.close()
         # The first commit after the reader has gone copies the log into the database, the second starts the log again.
-        for _ in range(2):
-            store.set_preview(run.id, _PREVIEW)
-        log_bytes = (folder / f"{FILE_NAME}-wal").stat().st_size
+        for number in range(2):
+            store.set_preview(run.id, {"number": number})
+        log_bytes = log.stat().st_size
     return log_bytes, sorted(durations)[int(len(durations) * 0.99)]
 
 
