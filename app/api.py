@@ -177,7 +177,6 @@ class Studio(Library):
     def status(self) -> StudioStatus:
         """Device, memory and queue for the header."""
         queue = self.store.queue()
-        running = next((run for run in queue if run.state is RunState.RUNNING), None)
         memory = psutil.virtual_memory()
         engine = self.engine.status() if self.engine is not None else None
         return StudioStatus(
@@ -187,7 +186,6 @@ class Studio(Library):
             running=sum(run.state is RunState.RUNNING for run in queue),
             waiting=sum(run.state is RunState.QUEUED for run in queue),
             paused=self.store.paused,
-            running_run=running,
         )
 
     # the queue ----------------------------------------------------------------------------------------------------

@@ -116,7 +116,9 @@ class Library:
 
     def export_formats(self, target_id: str, owner: str | None = None) -> tuple[Format, ...]:
         """The formats a run, an artifact or a comparison can be exported to."""
-        return formats(self._target(target_id, owner))
+        target = self._target(target_id, owner)
+        with store_faults():
+            return formats(self.store, self.registry, target)
 
     def export(self, target_id: str, format_key: str, owner: str | None = None) -> list[ExportFile]:
         """The exported file with its signed record beside it."""

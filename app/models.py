@@ -13,6 +13,7 @@ from app.errors import RequestRefused, UnknownCheckpoint
 from app.registry import Registry
 from app.values import ModelRow
 from backends.contract import Card, Checkpoint, Fault
+from storage.errors import NotFound
 from storage.store import Store
 
 
@@ -72,6 +73,13 @@ class Models:
             loaded=loaded,
             fits=state.memory_bytes <= memory_free,
         )
+
+    def forget(self, key: str) -> None:
+        """Take a folder that was added off the list; its files stay where they are."""
+        try:
+            self._store.remove_checkpoint(key)
+        except NotFound as error:
+            raise UnknownCheckpoint("No folder was added under this name.", "", "Open Models to see what is listed.") from error
 
     def add_folder(self, method: str, name: str, folders: dict[str, str]) -> Checkpoint:
         """Register the user's own folders (role -> path) as a checkpoint of `method`; faults name the role's control."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from backends.contract import Fault
-from storage.values import ArtifactRow, ComparisonRow, MetricRow, PaneSpec, RunRow, RunState, Value
+from storage.values import ArtifactRow, ComparisonRow, MetricRow, PaneSpec, RunState, Value
 
 
 class SubmitRequest(Value):
@@ -238,4 +238,3 @@ class StudioStatus(Value):
     running: int
     waiting: int
     paused: bool
-    running_run: RunRow | None

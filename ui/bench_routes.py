@@ -72,7 +72,7 @@ def _add_reading(routes: APIRouter, studio: Studio, drafts: Drafts, shelf: Shelf
         status = studio.status()
         free = max(status.memory_total - status.memory_used, 0)
         state = BenchState(studio, drafts, shelf, account_of(request.scope)).build(_current(drafts, request, tab), cursors(since), free)
-        return {"bench": state, "status": status.model_dump(mode="json", exclude={"running_run"})}
+        return {"bench": state, "status": status.model_dump(mode="json")}
 
     @routes.get("/summary")
     def summary(request: Request, tab: str) -> dict[str, Any]:

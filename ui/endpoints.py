@@ -8,12 +8,10 @@ It deliberately offers nothing the page could not do, and takes no file path.
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
+from fastapi import APIRouter, Request
 
 from app.api import Studio
 from app.values import CompareRequest, SubmitRequest, SweepRequest
-from backends.contract import Fault
 from ui.answers import Answer
 from ui.bench_state import cards_json
 from ui.security import account_of
@@ -47,19 +45,3 @@ def router(studio: Studio) -> APIRouter:
         return {"stopped": studio.cancel_comparison(comparison_id, account_of(request.scope))}
 
     return routes
-
-
-def word_validation(app: FastAPI) -> None:
-    """Malformed bodies and queries answer in the studio's own words, naming the field."""
-
-    async def worded(request: Request, error: Exception) -> Answer:
-        details = error.errors() if isinstance(error, RequestValidationError) else []
-        faults = [
-            Fault(kind="InputError", what=f"{'.'.join(map(str, detail['loc'][1:])) or 'The request'}: {detail['msg']}.",
-                  next_step="See the field's type and range.", field=".".join(map(str, detail["loc"][1:])) or None).model_dump(mode="json")
-            for detail in details[:50]
-        ]  # fmt: skip
-        first = faults[0] if faults else {"what": "The request is malformed."}
-        return Answer(first | {"faults": faults}, 422)
-
-    app.add_exception_handler(RequestValidationError, worded)

@@ -104,6 +104,10 @@ def account_of(scope: Scope) -> str | None:
     return owner.removeprefix("account:") if owner.startswith("account:") else None
 
 
+def _too_large(limit: int) -> tuple[int, AccessError]:
+    return 413, AccessError("This is larger than the studio accepts.", f"The limit is {limit:,} bytes.", "Send less.")
+
+
 class Guard:
     """The ASGI middleware; see the module."""
 
@@ -122,8 +126,7 @@ class Guard:
         if refusal is not None:
             await self._refuse(scope, receive, send, *refusal)
             return
-        limited = _limited(receive, self._body_limit(scope["path"]))
-        await self.app(scope, limited, send)
+        await self._within_limit(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, AccessError] | None:
         if scope["type"] != "http":
@@ -141,9 +144,28 @@ class Guard:
         if path.startswith(CLOSED_PREFIXES) or (path.startswith("/gradio_api/file=") and "://" in path):
             return 404, AccessError("There is nothing here.", "", "Go to the page itself.")
         length, limit = headers.get("content-length", "0"), self._body_limit(scope["path"])
-        if not length.isdigit() or int(length) > limit:
-            return 413, AccessError("This is larger than the studio accepts.", f"The limit is {limit:,} bytes.", "Send a smaller file.")
-        return None
+        return _too_large(limit) if not length.isdigit() or int(length) > limit else None
+
+    async def _within_limit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A body that states no length is cut at the limit, and whatever the application says of the rest becomes the refusal."""
+        limit, taken, state = self._body_limit(scope["path"]), 0, "waiting"
+
+        async def counted() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            return {"type": "http.disconnect"} if taken > limit else message
+
+        async def answered(message: Message) -> None:
+            nonlocal state
+            if state == "waiting":
+                state = "refused" if taken > limit else "answering"
+                if state == "refused":
+                    await self._refuse(scope, receive, send, *_too_large(limit))
+            if state == "answering":
+                await send(message)
+
+        await self.app(scope, counted, answered)
 
     def _foreign(self, scope: Scope, headers: Headers) -> tuple[int, AccessError] | None:
         """Refuse what another site's page sends; following a link to the page itself is allowed."""
@@ -207,16 +229,3 @@ def _owner_cookie(values: Sequence[str]) -> str | None:
         return None
     value = morsel.value if morsel else ""
     return value if len(value) == 32 and all(sign in "0123456789abcdef" for sign in value) else None
-
-
-def _limited(receive: Receive, limit: int) -> Receive:
-    """`receive` that ends the request once more than `limit` bytes of body came in (a body without a stated length)."""
-    taken = 0
-
-    async def counted() -> Message:
-        nonlocal taken
-        message = await receive()
-        taken += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if taken > limit else message
-
-    return counted

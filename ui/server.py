@@ -16,15 +16,13 @@ from pathlib import Path
 import gradio as gr
 import psutil
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.staticfiles import StaticFiles
 
 from app.api import Studio
-from app.errors import AccessError, ResourceError, StudioError, UnknownCheckpoint, UnknownMethod, UnknownRun
-from backends.contract import MethodError
-from ui import bench_routes, endpoints, routes
-from ui.answers import Answer
+from app.errors import AccessError, ResourceError
+from ui import bench_routes, endpoints, refusals, routes
 from ui.content_policy import PageHeaders
 from ui.drafts import Drafts
 from ui.panels import history, models, queue, verify
@@ -79,8 +77,8 @@ def build_app(studio: Studio, options: ServerOptions) -> FastAPI:
         app.include_router(router)
     for folder in ("js", "css", "views"):
         app.mount(f"/studio/static/{folder}", StaticFiles(directory=WEB / folder), name=folder)
-    _word_errors(app)
-    endpoints.word_validation(app)
+    app.include_router(refusals.router())
+    refusals.word(app)
     gr.mount_gradio_app(
         app, build_page(studio, drafts), path="/", server_name=options.listen, server_port=options.port, footer_links=[], run_history=False,
         show_error=False, max_file_size=options.max_upload_bytes, ssr_mode=False, enable_monitoring=False, pwa=False, mcp_server=False,
@@ -190,25 +188,3 @@ def _quiet_gradio(data: Path | None) -> None:
         folder = data / "page-cache"
         folder.mkdir(parents=True, exist_ok=True)
         os.environ["GRADIO_TEMP_DIR"] = str(folder)
-
-
-def _word_errors(app: FastAPI) -> None:
-    """Every studio error becomes what, why and next step, never a traceback."""
-
-    async def worded(request: Request, error: Exception) -> Answer:
-        fault = error.fault() if isinstance(error, StudioError) else error.fault if isinstance(error, MethodError) else None
-        missing = isinstance(error, UnknownRun | UnknownMethod | UnknownCheckpoint)
-        status = 404 if missing else 503 if isinstance(error, ResourceError) else 403 if isinstance(error, AccessError) else 422
-        body = fault.model_dump(mode="json") if fault else {"what": "The studio met an error of its own."}
-        faults = [one.model_dump(mode="json") for one in getattr(error, "faults", ())]
-        return Answer(body | ({"faults": faults} if faults else {}), status)
-
-    async def unexpected(request: Request, error: Exception) -> Answer:
-        logger.exception("%s %s failed", request.method, request.url.path, exc_info=error)
-        fault = {"kind": "Unexpected", "what": "The studio met an error of its own.", "why": type(error).__name__,
-                 "next_step": "Try again; the log of the program has the details."}  # fmt: skip
-        return Answer(fault, 500)
-
-    app.add_exception_handler(StudioError, worded)
-    app.add_exception_handler(MethodError, worded)
-    app.add_exception_handler(Exception, unexpected)

@@ -35,9 +35,11 @@ _MOST_DESCRIBED = 200
 _RECORD_TYPE = "application/vnd.in-toto+json"
 
 
-def formats(target: Target) -> tuple[Format, ...]:
+def formats(store: Store, registry: Registry, target: Target) -> tuple[Format, ...]:
     """What `target` can be exported to, most wanted first."""
-    return tuple(exporter.format.model_copy(update={"key": key}) for key, (exporter, _) in _offered(target).items())
+    runs = runs_of(store, registry, target) if isinstance(target, ComparisonRow) else ()
+    offered = {key: exporter for key, (exporter, _) in _offered(target).items() if exporter.needs is None or exporter.needs(runs)}
+    return tuple(exporter.format.model_copy(update={"key": key}) for key, exporter in offered.items())
 
 
 def export(
@@ -90,13 +92,18 @@ def _job(
     store: Store, registry: Registry, target: Target, artifact: ArtifactRow | None, exporter: Exporter, theme: Theme, dpi: int
 ) -> Job:  # fmt: skip
     if isinstance(target, ComparisonRow):
-        runs = sweep_runs(store, registry, target) if target.kind == "sweep" else store.comparison_runs(target.id)
+        runs = runs_of(store, registry, target)
         artifacts: tuple[ArtifactRow, ...] = ()
         if exporter.draw in [found.draw for found in EXPORTERS["traces"]]:
             runs, artifacts = _traced(runs)
         return Job(store, registry, runs, artifacts, target, theme, dpi)
     run = target if isinstance(target, RunRow) else store.run(target.run)
     return Job(store, registry, (run,), (artifact,) if artifact else (), None, theme, dpi)
+
+
+def runs_of(store: Store, registry: Registry, comparison: ComparisonRow) -> tuple[RunRow, ...]:
+    """The runs a comparison is drawn from."""
+    return sweep_runs(store, registry, comparison) if comparison.kind == "sweep" else store.comparison_runs(comparison.id)
 
 
 def _traced(runs: Iterable[RunRow]) -> tuple[tuple[RunRow, ...], tuple[ArtifactRow, ...]]:

@@ -7,15 +7,15 @@ It deliberately decides nothing about names and signatures: `exporting` does.
 
 from app.exports import comparison, crate, sweep, text, trace
 from app.exports.naming import extension_of
-from app.exports.values import Draw, Exporter, Format
+from app.exports.values import Draw, Exporter, Format, Needs
 from app.provenance.credentials import SIGNABLE
 from storage.values import ArtifactRow
 
 _CSV, _JSON, _MARKDOWN, _SVG, _PNG = "text/csv", "application/json", "text/markdown", "image/svg+xml", "image/png"
 
 
-def _entry(key: str, label: str, media_type: str, draw: Draw | None) -> Exporter:
-    return Exporter(Format(key=key, label=label, extension=extension_of(media_type), media_type=media_type), draw)
+def _entry(key: str, label: str, media_type: str, draw: Draw | None, needs: Needs | None = None) -> Exporter:
+    return Exporter(Format(key=key, label=label, extension=extension_of(media_type), media_type=media_type), draw, needs=needs)
 
 
 EXPORTERS: dict[str, tuple[Exporter, ...]] = {
@@ -39,14 +39,14 @@ EXPORTERS: dict[str, tuple[Exporter, ...]] = {
         _entry("png", "Cost plot", _PNG, comparison.cost_png),
     ),
     "traces": (
-        _entry("timeline.svg", "Block timelines of all panes", _SVG, trace.timeline_svg),
-        _entry("timeline.png", "Block timelines of all panes", _PNG, trace.timeline_png),
+        _entry("timeline.svg", "Block timelines of all panes", _SVG, trace.timeline_svg, trace.traced),
+        _entry("timeline.png", "Block timelines of all panes", _PNG, trace.timeline_png, trace.traced),
     ),
     "sweep": (
         _entry("csv", "Cells as a table", _CSV, sweep.cells_csv),
         _entry("json", "Axes, cells, settings", _JSON, sweep.sweep_json),
-        _entry("svg", "Score against speed", _SVG, sweep.tradeoff_svg),
-        _entry("png", "Score against speed", _PNG, sweep.tradeoff_png),
+        _entry("svg", "Score against speed", _SVG, sweep.tradeoff_svg, sweep.scored),
+        _entry("png", "Score against speed", _PNG, sweep.tradeoff_png, sweep.scored),
     ),
 }
 
@@ -67,4 +67,4 @@ def with_credentials(exporter: Exporter) -> Exporter | None:
     if form.media_type not in SIGNABLE:
         return None
     renamed = form.model_copy(update={"key": form.key + _WITH_CREDENTIALS, "label": f"{form.label}, with content credentials (C2PA)"})
-    return Exporter(renamed, exporter.draw, credentials=True)
+    return Exporter(renamed, exporter.draw, credentials=True, needs=exporter.needs)

@@ -117,6 +117,12 @@ def tradeoff_svg(job: Job) -> bytes:
     ).encode()  # fmt: skip
 
 
+def scored(runs: tuple[RunRow, ...]) -> bool:
+    """Whether some cell is done and has a score and a speed."""
+    named = ({found.name for found in run.metrics} for run in runs if run.state is RunState.DONE)
+    return any(not names.isdisjoint(_SCORES) and not names.isdisjoint(_SPEEDS) for names in named)
+
+
 def _scored(job: Job) -> list[tuple[Cell, RunRow, MetricRow, MetricRow]]:
     """Finished cells with their speed and score; ResourceError if there is none."""
     done = [(cell, cell.run) for cell in _cells(job) if cell.run is not None and cell.run.state is RunState.DONE]

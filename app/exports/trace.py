@@ -14,7 +14,7 @@ from app.exports.values import Job
 from app.plots.palette import palette
 from app.plots.raster import rasterise
 from app.plots.timeline import PassMark, Timeline, draw_timelines
-from storage.values import ArtifactRow, RunRow
+from storage.values import ArtifactRow, RunRow, RunState
 
 KIND = "decoding_trace"
 
@@ -59,6 +59,11 @@ def read_trace(data: bytes) -> Trace:
 def trace_of(run: RunRow) -> ArtifactRow | None:
     """The run's decoding trace, None if it kept none."""
     return next((found for found in run.artifacts if found.kind == KIND), None)
+
+
+def traced(runs: tuple[RunRow, ...]) -> bool:
+    """Whether some run is done and kept a trace."""
+    return any(run.state is RunState.DONE and run.purpose == "run" and trace_of(run) is not None for run in runs)
 
 
 def tokens_csv(job: Job) -> bytes:

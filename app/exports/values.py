@@ -57,14 +57,19 @@ class Job:
 Draw = Callable[[Job], bytes]
 """An exporter: draws the file's bytes."""
 
+Needs = Callable[[tuple[RunRow, ...]], bool]
+"""Whether the runs of a comparison hold what a drawing needs."""
+
 
 @dataclass(frozen=True)
 class Exporter:
     """A format and how it is made. `draw` None: the artifact's own bytes, under its own record.
 
-    `credentials`: with content credentials (C2PA) inside instead of the studio's own record.
+    `credentials`: with content credentials (C2PA) inside instead of the studio's own record. `needs`: the format is offered for a
+    comparison only where this holds of its runs.
     """
 
     format: Format
     draw: Draw | None
     credentials: bool = False
+    needs: Needs | None = None

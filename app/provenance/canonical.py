@@ -21,14 +21,19 @@ _LARGEST_EXACT = 2**53 - 1
 """Integers beyond it are written as decimal strings: a double would round them."""
 
 
+_LONGEST_NUMBER = 1000
+"""Characters; no record has such a number, and reading one takes quadratic time."""
+
+
 class NotStrictJson(ValueError):
     """The bytes are not JSON with exactly one reading; the message says why."""
 
 
 def parse_strict(raw: bytes) -> Any:
-    """Parse UTF-8 JSON; raises NotStrictJson for duplicate names, NaN, infinities, overflow, bad UTF-8 and deep nesting."""
+    """Parse UTF-8 JSON; raises NotStrictJson for duplicate names, NaN, infinities, too large numbers, bad UTF-8, deep nesting."""
     try:
-        return json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)
+        text = raw.decode("utf-8")
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
     except UnicodeDecodeError as error:
         raise NotStrictJson("it is not UTF-8 text") from error
     except RecursionError as error:
@@ -55,6 +60,12 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise NotStrictJson(f"the number {text[:40]} is too large")
     return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > _LONGEST_NUMBER:
+        raise NotStrictJson(f"the number {text[:40]}… is too long")
+    return int(text)
 
 
 def jsonable(value: Any) -> Any:

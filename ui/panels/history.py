@@ -15,6 +15,7 @@ from app.api import Studio
 from app.errors import UnknownMethod
 from app.summary import settings_sentence
 from storage.values import HistoryQuery, RunRow
+from ui.answers import Answer
 from ui.security import account_of
 
 _PAGE = 50
@@ -46,7 +47,7 @@ class Runs(_Body):
 
 def router(studio: Studio) -> APIRouter:
     """The panel's routes."""
-    routes = APIRouter(prefix="/studio")
+    routes = APIRouter(prefix="/studio", default_response_class=Answer)
     _add_finding(routes, studio)
     _add_marking(routes, studio)
     return routes

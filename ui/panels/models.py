@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.api import Studio
 from app.errors import StudioError
 from backends.contract import Fault, MethodError
+from ui.answers import Answer
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +98,7 @@ class Transfers:
 
 def router(studio: Studio) -> APIRouter:
     """The panel's routes."""
-    routes = APIRouter(prefix="/studio")
+    routes = APIRouter(prefix="/studio", default_response_class=Answer)
     transfers = Transfers(studio)
 
     @routes.get("/models")
@@ -124,7 +125,7 @@ def router(studio: Studio) -> APIRouter:
 
     @routes.post("/models/forget")
     def forget(body: Which) -> dict[str, bool]:
-        studio.store.remove_checkpoint(body.checkpoint)
+        studio.models.forget(body.checkpoint)
         return {"forgotten": True}
 
     return routes

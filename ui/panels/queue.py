@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.api import Studio
 from app.watching import waiting_seconds
 from storage.values import RunState
+from ui.answers import Answer
 from ui.panels.history import row_json
 from ui.security import account_of
 
@@ -31,7 +32,7 @@ class Paused(_Body):
 
 def router(studio: Studio) -> APIRouter:
     """The panel's routes."""
-    routes = APIRouter(prefix="/studio")
+    routes = APIRouter(prefix="/studio", default_response_class=Answer)
 
     @routes.get("/queue")
     def queue(request: Request) -> dict[str, Any]:

@@ -6,7 +6,10 @@ It deliberately changes no control: "use these" sends the shown settings through
 """
 
 import io
+import lzma
+import struct
 import zipfile
+import zlib
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Request, UploadFile
@@ -15,17 +18,23 @@ from fastapi.concurrency import run_in_threadpool
 from app.api import Studio
 from app.errors import UnknownMethod, UploadRefused
 from backends.contract import field_specs
+from ui.answers import Answer
 from ui.security import account_of
 
 SIDECAR = ".intoto.json"
 _ARCHIVE_ENTRIES = 64
 _ARCHIVE_BYTES = 256 * 2**20
 _CHUNK = 2**20
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError,
+    LookupError,
+)  # fmt: skip
+"""What reading an archive that was altered can raise."""
 
 
 def router(studio: Studio) -> APIRouter:
     """The panel's routes."""
-    routes = APIRouter(prefix="/studio")
+    routes = APIRouter(prefix="/studio", default_response_class=Answer)
 
     @routes.post("/verify")
     async def verify(files: Annotated[list[UploadFile], File()]) -> dict[str, Any]:
@@ -106,5 +115,5 @@ def unpack(archive: bytes) -> list[tuple[str, bytes]]:
                             raise refused
                 found.append((entry.filename, bytes(data)))
             return found
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+    except _DAMAGED as error:
         raise refused from error

@@ -23,17 +23,7 @@ from torch import Tensor
 from backends.contract import CheckpointError
 from backends.parts.language_models.layouts import LladaModel, LlamaModel, build_model
 from backends.parts.language_models.shape import read_config, shape_from_config
-
-
-def weight_files(folder: Path) -> list[Path]:
-    """The safetensors files of a folder, in reading order."""
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-        if any("/" in name or "\\" in name for name in names):
-            raise CheckpointError(f"{index} points outside its own folder")
-        return [folder / name for name in names]
-    return [folder / "model.safetensors"]
+from backends.parts.loading import weight_files
 
 
 def load_checkpoint(folder: Path, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> LladaModel | LlamaModel:
@@ -44,8 +34,6 @@ def load_checkpoint(folder: Path, *, dtype: torch.dtype = torch.float32, device:
     expected = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     tensors: dict[str, Tensor] = {}
     for path in weight_files(folder):
-        if not path.is_file():
-            raise CheckpointError(f"{path} is missing: safetensors are the only weights read here")
         with safe_open(path, framework="pt", device=str(device)) as shard:
             for name in shard.keys():  # noqa: SIM118 - a safetensors handle is not a mapping
                 if name in expected:

@@ -17,11 +17,12 @@ import torch
 from backends.contract import CheckpointError, InputError, ResolvedCheckpoint
 from backends.parts.language_models.baselines.causal_models import LibraryModel, StackModel
 from backends.parts.language_models.causal_library import load_causal
-from backends.parts.language_models.checkpoint import fingerprint, load_checkpoint, weight_files
+from backends.parts.language_models.checkpoint import fingerprint, load_checkpoint
 from backends.parts.language_models.layouts import LladaModel, LlamaModel
 from backends.parts.language_models.lora import merge_adapter, read_adapter
 from backends.parts.language_models.prompts import Tokenizer, encode_prompt
 from backends.parts.language_models.shape import read_config
+from backends.parts.loading import weight_files
 from backends.parts.text_checks import check_length, check_prompt, mask_in_prompt, name_characters
 
 STOP_NAMES = ("<|eot_id|>", "<|im_end|>", "<|endoftext|>", "</s>")

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from backends.contract import CheckpointError
 from backends.parts.language_models.checkpoint import check_names
 from backends.parts.language_models.layouts import LladaModel, LlamaModel
+from backends.parts.loading import read_json
 
 PREFIX = "base_model.model."
 UNSUPPORTED = (
@@ -110,7 +111,7 @@ def read_adapter(folder: Path) -> tuple[AdapterShape, dict[str, Any]]:
     path = folder / "adapter_config.json"
     if not path.is_file():
         raise CheckpointError(f"{folder} has no adapter_config.json: this is not a LoRA adapter folder")
-    config = json.loads(path.read_text(encoding="utf-8"))
+    config = read_json(path)
     refused = [name for name in UNSUPPORTED if config.get(name)]
     if config.get("peft_type") != "LORA" or refused or config.get("bias", "none") != "none":
         raise CheckpointError(f"{path} asks for an adapter kind that is not implemented: {', '.join(refused) or config.get('peft_type')}")

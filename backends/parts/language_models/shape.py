@@ -8,13 +8,13 @@ guessed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from backends.contract import CheckpointError
+from backends.parts.loading import read_json
 
 Layout = Literal["llada", "dream", "llama", "qwen2"]
 LAYOUTS: tuple[Layout, ...] = ("llada", "dream", "llama", "qwen2")
@@ -55,13 +55,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     if not path.is_file():
         raise CheckpointError(f"{folder} has no config.json: this is not a checkpoint folder")
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise CheckpointError(f"{path.name} is not readable JSON.", str(error)) from error
-    if not isinstance(config, dict):
-        raise CheckpointError(f"{path} is not a JSON object")
-    return config
+    return read_json(path)
 
 
 def shape_from_config(config: Mapping[str, Any]) -> TransformerShape:
@@ -71,6 +65,8 @@ def shape_from_config(config: Mapping[str, Any]) -> TransformerShape:
         return _shape_of_kind(config, kind)
     except KeyError as error:
         raise CheckpointError(f"config.json of a {kind} checkpoint lacks the field {error}.") from error
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise CheckpointError(f"config.json of a {kind} checkpoint holds a value of the wrong kind.", str(error)) from error
 
 
 def _shape_of_kind(config: Mapping[str, Any], kind: str) -> TransformerShape:
