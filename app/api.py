@@ -7,6 +7,7 @@ It deliberately knows neither gradio nor torch, and formats nothing for a screen
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pydantic import BaseModel
 from app import compare as plans
 from app.checkpoints import pull as pull_files
 from app.engine import open_engine
+from app.engine.alone import hold, unwritable
 from app.engine.protocol import Engine
 from app.errors import RequestRefused, ResourceError, UnknownRun
 from app.library import Library, store_faults
@@ -44,7 +46,9 @@ from storage.values import ComparisonRow, NewRun, PaneSpec, RunRow, RunState
 class Studio(Library):
     """An open studio. Close it when done: workers stop, the store is flushed."""
 
-    def __init__(self, store: Store, registry: Registry, keys: Keys, engine: Engine | None, assets: Path, device: str) -> None:
+    def __init__(
+        self, store: Store, registry: Registry, keys: Keys, engine: Engine | None, assets: Path, device: str, held: ExitStack | None = None
+    ) -> None:  # fmt: skip
         self.store = store
         self.registry = registry
         self.keys = keys
@@ -52,6 +56,7 @@ class Studio(Library):
         self.assets = assets
         self.device = device
         self.models = Models(store, registry, engine, assets)
+        self._held = held or ExitStack()
 
     @classmethod
     def open(
@@ -64,23 +69,33 @@ class Studio(Library):
         plugins: tuple[Path, ...] = (),
         assets: Path | None = None,
     ) -> "Studio":
-        """Open (and, at first, make) the data folder; `engine` is "local", "ray", a "ray://" address or "none" (read only)."""
-        data.mkdir(parents=True, exist_ok=True)
-        with store_faults():
-            store = Store.open(database, data)
-        registry = Registry.discover(plugins)
-        keys = Keys.open(data)
-        folder = assets or Path(__file__).resolve().parent.parent / "assets"
-        running = None if engine == "none" else open_engine(engine, store, registry, keys, data, folder, device)
-        if running is not None:
-            running.start()
-        return cls(store, registry, keys, running, folder, device)
+        """Open (and, at first, make) the data folder; `engine` is "local", "ray", a "ray://" address or "none" (read only).
+
+        ResourceError if another engine works on this folder, or nothing can be written to it.
+        """
+        try:
+            data.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(data, error) from error
+        with ExitStack() as held:
+            if engine != "none":
+                held.callback(hold(data).release)
+            with store_faults():
+                store = Store.open(database, data)
+            held.callback(store.close)
+            registry = Registry.discover(plugins)
+            keys = Keys.open(data)
+            folder = assets or Path(__file__).resolve().parent.parent / "assets"
+            running = None if engine == "none" else open_engine(engine, store, registry, keys, data, folder, device)
+            if running is not None:
+                running.start()
+            return cls(store, registry, keys, running, folder, device, held.pop_all())
 
     def close(self) -> None:
         """Stop the engine (a running run becomes interrupted) and close the store."""
         if self.engine is not None:
             self.engine.shutdown()
-        self.store.close()
+        self._held.close()
 
     # asking for work ----------------------------------------------------------------------------------------------
 

@@ -8,18 +8,17 @@ Deliberately absent: checks of ranges. The method's own fields do that, and thei
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 import typer
-from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
 from app.api import Studio
-from app.errors import RequestRefused, ResourceError
+from app.errors import RequestRefused
 from backends.contract import Fault
 
 WITH_VALUE = ("--data", "--database", "--engine", "--device", "--port", "--listen", "--auth", "--plugins", "--name")
@@ -54,30 +53,13 @@ def options_of(context: typer.Context) -> Options:
 
 @contextmanager
 def opened(options: Options, *, engine: str | None = None) -> Iterator[Studio]:
-    """The studio these options describe, closed at the end; `engine` "none" opens it to read only.
-
-    Only one engine may work on a data folder: a second one would take the first one's running runs for interrupted.
-    """
+    """The studio these options describe, closed at the end; `engine` "none" opens it to read only."""
     chosen = engine or options.engine
-    with nullcontext() if chosen == "none" else _only_engine(options.data):
-        studio = Studio.open(options.data, database=options.database, engine=chosen, device=options.device, plugins=options.plugins)
-        try:
-            yield studio
-        finally:
-            studio.close()
-
-
-@contextmanager
-def _only_engine(data: Path) -> Iterator[None]:
+    studio = Studio.open(options.data, database=options.database, engine=chosen, device=options.device, plugins=options.plugins)
     try:
-        data.mkdir(parents=True, exist_ok=True)
-        with FileLock(data / "engine.lock", timeout=0):
-            yield
-    except Timeout as error:
-        next_step = "Use the page that is open, close it first, or start with --data on another folder."
-        raise ResourceError(f"A studio is already open on {data}.", "Two of them would disturb each other's runs.", next_step) from error
-    except PermissionError as error:
-        raise ResourceError(f"{data} cannot be written.", error.strerror or str(error), "Start with --data on another folder.") from error
+        yield studio
+    finally:
+        studio.close()
 
 
 def screen(to_error: bool = False) -> Console:

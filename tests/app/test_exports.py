@@ -17,7 +17,7 @@ from PIL import Image
 
 from app.compare import fingerprint
 from app.errors import FileChanged, RequestRefused, ResourceError
-from app.exports import export, formats
+from app.exports import Format, export, formats
 from app.exports.naming import file_name, title_part
 from app.exports.tables import csv_bytes
 from app.exports.text import fence
@@ -143,6 +143,9 @@ class Studio:
     def export(self, target, key: str, **options):
         return export(self.store, self.keys, self.registry, target, key, **options)
 
+    def formats(self, target) -> tuple[Format, ...]:
+        return formats(self.store, self.registry, target)
+
     def text(self, target, key: str) -> str:
         return self.export(target, key)[0].data.decode()
 
@@ -165,9 +168,9 @@ RUN_FORMATS = (
 def test_every_format_of_every_target_verifies_here_and_elsewhere(studio, tmp_path):
     elsewhere = Keys.open(tmp_path / "elsewhere")
     run, comparison, sweep = studio.run(), studio.comparison(), studio.sweep()
-    assert tuple(found.key for found in formats(run)) == RUN_FORMATS
+    assert tuple(found.key for found in studio.formats(run)) == RUN_FORMATS
     for target in (run, *run.artifacts, comparison, sweep):
-        for form in formats(target):
+        for form in studio.formats(target):
             file, beside = studio.export(target, form.key)
             assert beside.name == file.name + SIDECAR and file.name.endswith("." + form.extension)
             here = verify_bytes(file.data, file.name, beside.data, studio.keys, studio.store)
@@ -233,7 +236,7 @@ def test_a_derived_file_names_the_records_of_what_it_was_made_from(studio):
 
 def test_no_words_of_the_title_enter_a_record(studio):
     run = studio.run(title="xylophone secrets")
-    for form in formats(run):
+    for form in studio.formats(run):
         file, beside = studio.export(run, form.key)
         assert file.name.startswith("xylophone-secrets-d2f-")
         assert b"xylophone" not in base64.b64decode(json.loads(beside.data)["payload"])
@@ -325,6 +328,8 @@ def test_a_sweep_without_a_score_says_what_to_do(studio):
     with pytest.raises(ResourceError) as caught:
         studio.export(studio.sweep(scored=False), "svg")
     assert "held-out" in caught.value.fault().next_step
+    assert [form.key for form in studio.formats(studio.sweep(scored=False))] == ["csv", "json", "crate"]
+    assert {"svg", "png"} <= {form.key for form in studio.formats(studio.sweep())}
 
 
 def test_pictures_come_in_the_resolution_and_theme_asked_for(studio):
@@ -355,7 +360,7 @@ def test_an_artifact_of_a_kind_nobody_listed_is_exported_as_it_is(studio):
     run = studio.run()
     mesh = {"kind": "mesh", "name": "scan", "media_type": "model/gltf-binary", "data": b"glTF", "facts": {}, "partial": False}
     row = studio.store.add_artifact(run.id, mesh, None)
-    assert [(found.key, found.extension) for found in formats(row)] == [("scan", "glb")]
+    assert [(found.key, found.extension) for found in studio.formats(row)] == [("scan", "glb")]
     file, beside = studio.export(row, "scan")
     assert file.data == b"glTF" and verify_bytes(file.data, "x", beside.data, studio.keys, studio.store).verdict == "signed here"
 
