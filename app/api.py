@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from app import compare as plans
 from app.checkpoints import pull as pull_files
 from app.engine import open_engine
+from app.engine import queue as queue_rules
 from app.engine.alone import hold, unwritable
 from app.engine.protocol import Engine
 from app.errors import RequestRefused, ResourceError, UnknownRun
@@ -218,13 +219,13 @@ class Studio(Library):
         """Move a waiting run to place `to` (1 is next)."""
         self.run(run_id, owner)
         with store_faults():
-            self.store.move(run_id, to)
+            queue_rules.move(self.store, run_id, to)
 
     def retry(self, run_id: str, owner: str | None = None) -> RunRow:
         """Queue a finished run's request again as a new run."""
         self.run(run_id, owner)
         with store_faults():
-            row = self.store.retry(run_id)
+            row = queue_rules.retry(self.store, run_id)
         self._wake()
         return row
 

@@ -1,7 +1,7 @@
 """Carries runs out: worker processes here, or the same workers on a Ray cluster.
 
 `open_engine` picks one by name. Its parts: `lane` (a thread that performs runs), `worker` (the child process), `wire` between them,
-`keeping` (what a run leaves in the store), `queue` (the queue's rules), `devices`, `memory`, `bare` (a method without the studio).
+`keeping` (what a run leaves in the store), `queue` (its refusals), `devices`, `memory`, `bare` (a method without the studio).
 
 It deliberately imports nothing at the top: workers import this package too, and have no use for a store.
 """

@@ -68,7 +68,8 @@ def take(visit: Visit, letter: str, label: str, suffix: str) -> dict[str, bytes]
     menu = visit.bench.line(letter).locator("details.exp")
     menu.locator("summary").click()
     with page.expect_download() as awaited:
-        menu.locator("button").filter(has=page.locator(f"i:text-is('{suffix.upper()}')")).filter(has_text=label).first.click()
+        row = menu.locator(".row").filter(has_text=label).filter(has_text=suffix.upper()).first
+        row.locator(f"xpath=self::button | .//button[text()='{suffix.upper()}']").click()
     return unpacked(Path(awaited.value.path()).read_bytes())
 
 
@@ -225,6 +226,7 @@ def test_runs_of_history_are_tagged_named_compared_and_opened_side_by_side(at_th
     runs = at_the_bench.runs
     before = bench.state["inputs"], [pane["settings"] for pane in bench.state["panes"]]
     bench.go("history")
+    page.locator(".chip", has_text="All").click()
     tick = {letter: page.locator(f"tr[data-run='{run['id']}'] input[type=checkbox]") for letter, run in runs.items()}
     tick["A"].check()
     tray = page.get_by_label("Compare tray")

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine import runtime
+from app.engine import queue, runtime
 from app.engine.devices import Devices
 from app.engine.held import HeldModels
 from app.engine.memory import amount, needed_bytes, refuse_if_too_big
 from app.engine.protocol import DeviceInfo
-from app.engine.queue import QueueRefusal, RunQueue
+from app.engine.queue import QueueRefusal
 from app.engine.runlog import RUNS_KEPT, STEPS_KEPT, WHOLE_KEPT, RunLog, RunLogs
 from app.errors import DeviceMissing
 from app.registry import Registry
 from backends.contract import Card, Checkpoint, OutOfMemory
 from storage.store import Store
-from storage.values import NewRun, RunState
+from storage.values import NewRun, RunRow, RunState
 
 TOYS = Path(__file__).parent / "toys"
 CPU = DeviceInfo(key="cpu", name="processor", memory_total=1)
@@ -160,15 +160,14 @@ def new_run() -> NewRun:
 
 def test_what_makes_no_sense_is_refused_in_words(tmp_path: Path) -> None:
     with Store.open(None, tmp_path) as store:
-        queue = RunQueue(store)
         run = store.add_runs([new_run()])[0]
         with pytest.raises(QueueRefusal, match="queued"):
-            queue.retry(run.id)
+            queue.retry(store, run.id)
         store.claim(("cpu",))
         with pytest.raises(QueueRefusal, match="running"):
-            queue.move(run.id, 1)
+            queue.move(store, run.id, 1)
         store.finish(run.id, RunState.DONE)
-        assert queue.retry(run.id).parents == (run.id,)
+        assert queue.retry(store, run.id).parents == (run.id,)
 
 
 CHANGES = st.tuples(st.sampled_from(["add", "move", "pause", "resume", "claim", "clear", "retry"]), st.integers(0, 6), st.integers(-1, 8))
@@ -186,19 +185,21 @@ def test_any_sequence_of_changes_leaves_the_queue_as_a_list_would_be(long_lived_
     model = QueueModel(long_lived_store)
     for verb, which, place in script:
         getattr(model, verb)(which, place)
-        listed = [(one.run.id, one.position) for one in model.queue.waiting()]
-        assert listed == [(run, index + 1) for index, run in enumerate(model.waiting)]
+        assert [run.id for run in model.queued()] == model.waiting
 
 
 class QueueModel:
     """The real queue beside a plain list; every change is made to both."""
 
     def __init__(self, store: Store) -> None:
-        self.store, self.queue = store, RunQueue(store)
+        self.store = store
         self.waiting: list[str] = []
         self.ended: list[str] = []
-        self.queue.cancel_waiting()
-        self.queue.resume()
+        store.cancel_all_queued()
+        store.set_paused(False)
+
+    def queued(self) -> list[RunRow]:
+        return [run for run in self.store.queue() if run.state is RunState.QUEUED]
 
     def add(self, which: int, place: int) -> None:
         self.waiting.append(self.store.add_runs([new_run()])[0].id)
@@ -206,29 +207,29 @@ class QueueModel:
     def move(self, which: int, place: int) -> None:
         if self.waiting:
             moved = self.waiting.pop(which % len(self.waiting))
-            self.queue.move(moved, place)
+            queue.move(self.store, moved, place)
             self.waiting.insert(min(max(place, 1) - 1, len(self.waiting)), moved)
 
     def pause(self, which: int, place: int) -> None:
-        self.queue.pause()
-        assert self.queue.paused
+        self.store.set_paused(True)
+        assert self.store.paused
 
     def resume(self, which: int, place: int) -> None:
-        self.queue.resume()
-        assert not self.queue.paused
+        self.store.set_paused(False)
+        assert not self.store.paused
 
     def claim(self, which: int, place: int) -> None:
         claimed = self.store.claim(("cpu",))
-        assert (claimed.id if claimed else None) == (self.waiting[0] if self.waiting and not self.queue.paused else None)
+        assert (claimed.id if claimed else None) == (self.waiting[0] if self.waiting and not self.store.paused else None)
         if claimed is not None:
-            assert [run.id for run in self.queue.running()] == [claimed.id]
+            assert [run.id for run in self.store.queue() if run.state is RunState.RUNNING] == [claimed.id]
             self.store.finish(claimed.id, RunState.DONE)
             self.ended.append(self.waiting.pop(0))
 
     def clear(self, which: int, place: int) -> None:
-        assert self.queue.cancel_waiting() == len(self.waiting)
+        assert self.store.cancel_all_queued() == len(self.waiting)
         self.waiting.clear()
 
     def retry(self, which: int, place: int) -> None:
         if self.ended:
-            self.waiting.append(self.queue.retry(self.ended[which % len(self.ended)]).id)
+            self.waiting.append(queue.retry(self.store, self.ended[which % len(self.ended)]).id)
