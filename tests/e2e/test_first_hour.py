@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, FilePayload, expect
 
 from tests.e2e.bench import SECONDS, Bench
-from tests.e2e.conftest import Watcher
+from tests.e2e.conftest import NO_RUN, Watcher
 from tests.e2e.process import StudioProcess
 
 LONG = SECONDS * 1000
@@ -251,7 +251,7 @@ def test_a_link_to_a_run_opens_it_in_another_browser(at_the_bench: Visit, contex
     look = other.page.locator(".dp-look")
     expect(look.locator(".dp-view .tokens i").first).to_be_visible(timeout=LONG)
     expect(look.locator(".prov code")).to_have_attribute("title", f"sha256 {run['artifacts'][0]['digest']}")
-    gone = Bench(context.new_page(), studio.address).open("?run=" + "0" * 32)
+    gone = Bench(context.new_page(), studio.address).open(f"?run={NO_RUN}")
     expect(gone.page.locator(".dp-look .err")).to_contain_text("There is nothing with this id.", timeout=LONG)
 
 
