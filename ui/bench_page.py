@@ -19,7 +19,7 @@ from app.errors import RequestRefused, StudioError
 from app.values import CompareRequest, SubmitRequest
 from backends.contract import FieldSpec, Tab, field_specs
 from storage.values import PaneSpec
-from ui.controls import control, read
+from ui.controls import NumberBox, control, read
 from ui.drafts import Draft, Drafts, add_pane, examples, first_draft, use_example
 from ui.panes import RenderedPanes, render_panes
 from ui.security import owner_of
@@ -90,7 +90,7 @@ class BenchPage:
         return component
 
     def _shared_number(self, name: str, label: str, value: Any) -> Component:
-        component = gr.Number(value, label=label, step=1, elem_id=self._id(name), elem_classes=["dp-field", "num", name], min_width=0)
+        component = NumberBox(value, label=label, step=1, elem_id=self._id(name), elem_classes=["dp-field", "num", name], min_width=0)
         self._saves(component, lambda draft, value: draft.model_copy(update={name: _whole(value)}))
         return component
 

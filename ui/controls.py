@@ -19,6 +19,19 @@ _SEGMENTS_UP_TO = 3
 """Choices of at most this many short words stand side by side; longer lists open."""
 
 
+class NumberBox(gr.Number):  # type: ignore[misc]
+    """Gradio's number box, which can also stand empty: its own page shows 0 for no value, and would send that 0 back."""
+
+    def get_block_name(self) -> str:
+        return "number"
+
+    def preprocess(self, payload: Any) -> float | int | None:
+        return None if payload in (None, "") else super().preprocess(payload)
+
+    def postprocess(self, value: float | int | None) -> Any:
+        return "" if value is None else super().postprocess(value)
+
+
 def control(spec: FieldSpec, value: Any, *, elem_id: str, label: str = "", key: Any = None) -> Component:
     """The component for `spec` holding `value`."""
     shared = {"label": label or spec.label, "elem_id": elem_id, "key": key, "preserved_by_key": None, "interactive": True}
@@ -39,7 +52,7 @@ def _number(spec: FieldSpec, value: Any, shared: dict[str, Any]) -> Component:
     ranged = spec.minimum is not None and spec.maximum is not None
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     classes = ["dp-field", "dial" if ranged and spec.group is not None else "num"]
-    return gr.Number(number, step=spec.step or 1, placeholder="off" if spec.optional else "empty", elem_classes=classes, **shared)
+    return NumberBox(number, step=spec.step or 1, placeholder="off" if spec.optional else "empty", elem_classes=classes, **shared)
 
 
 def _switch(spec: FieldSpec, value: Any, shared: dict[str, Any]) -> Component:

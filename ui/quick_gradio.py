@@ -16,9 +16,16 @@ _MODULE, _STEP = "gradio.component_meta", "create_or_modify_pyi"
 
 
 def install() -> None:
-    """Leave the step out of a Gradio that is imported later in this process."""
-    if _MODULE not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    """Leave the step out of a Gradio that is imported later in this process, and for components defined later where it is already."""
+    if _MODULE in sys.modules:
+        _leave_out(sys.modules[_MODULE])
+    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+
+
+def _leave_out(module: ModuleType) -> None:
+    if hasattr(module, _STEP):
+        setattr(module, _STEP, lambda *_: None)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -47,5 +54,4 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._inner.exec_module(module)
-        if hasattr(module, _STEP):
-            setattr(module, _STEP, lambda *_: None)
+        _leave_out(module)

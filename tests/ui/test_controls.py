@@ -7,7 +7,7 @@ import pytest
 from gradio.components import Component
 
 from backends.contract import FieldSpec, Group
-from ui.controls import control, read
+from ui.controls import NumberBox, control, read
 
 
 def spec(kind: str, **fields: Any) -> FieldSpec:
@@ -42,7 +42,7 @@ def test_every_kind_of_field_has_its_component(field: FieldSpec, value: Any, com
     assert built.label == "A name, pane A"
     assert built.elem_id == "dp-text-A-set-x"
     assert look in built.elem_classes
-    assert built.value == value
+    assert built.value == ("" if isinstance(built, NumberBox) and value is None else value)
 
 
 def test_every_kind_the_contract_knows_is_in_the_table() -> None:
@@ -61,7 +61,14 @@ def test_a_number_out_of_range_reaches_the_check_as_it_was_typed(typed: float) -
 def test_a_value_that_is_no_number_leaves_the_box_empty_instead_of_failing() -> None:
     with gr.Blocks():
         built = control(spec("float", default=0.5, minimum=0, maximum=1), "half", elem_id="x")
-    assert built.value is None
+    assert built.value == ""
+
+
+def test_an_empty_number_box_is_sent_as_empty_text_because_gradio_would_show_nothing_as_zero() -> None:
+    with gr.Blocks():
+        built = control(spec("int", default=None, minimum=1, maximum=9, optional=True), None, elem_id="x", key="x")
+    assert built.get_config()["value"] == "" and built.get_block_name() == "number"
+    assert [built.preprocess(sent) for sent in ("", None, 3)] == [None, None, 3]
 
 
 @pytest.mark.parametrize(
