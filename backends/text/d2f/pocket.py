@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--base", type=Path, default=Path("assets/pocket/llada"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--noise", choices=("rising", "random"), default="rising")
-    parser.add_argument("--steps", type=int, default=160)
+    parser.add_argument("--steps", type=int, default=240)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--questions", type=int, default=300)
