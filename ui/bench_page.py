@@ -135,31 +135,34 @@ class BenchPage:
     # wiring -------------------------------------------------------------------------------------------------------
 
     def _wire(self, panes: RenderedPanes) -> None:
-        """Give the buttons their work; every handler reads all controls, so that nothing typed a moment ago is lost."""
+        """Give the buttons their work; every handler reads all controls, so that nothing typed a moment ago is lost.
+
+        Each listener has a key: where the same panes are laid out again, one from before still reaches the listener of now.
+        """
         everything = [*self._shared, *panes.components]
 
-        def on(trigger: Callable[..., Any], work: Callable[[str, Draft], Draft]) -> None:
+        def on(trigger: Callable[..., Any], work: Callable[[str, Draft], Draft], *name: str) -> None:
             def handle(request: gr.Request, *values: Any) -> list[Any]:
                 owner = _owner(request)
                 draft = self._collect(self._drafts.get(owner, self.tab), panes, values)
                 return self._shown(owner, self._drafts.put(owner, work(owner, draft)))
 
-            trigger(handle, everything, self._open_outputs(), **_PRIVATE)
+            trigger(handle, everything, self._open_outputs(), key=panes.key("on", *name), **_PRIVATE)
 
-        on(self.run.click, self._run_all)
-        on(self.stop.click, self._stop)
-        on(self.more.click, lambda _, draft: add_pane(draft))
+        on(self.run.click, self._run_all, "run")
+        on(self.stop.click, self._stop, "stop")
+        on(self.more.click, lambda _, draft: add_pane(draft), "add")
         for letter, button in panes.run_buttons.items():
-            on(button.click, partial(self._run_pane, letter))
+            on(button.click, partial(self._run_pane, letter), "run", letter)
         for button, change in panes.changes:
-            on(button.click, partial(_changed, change))
+            on(button.click, partial(_changed, change), "change", str(button.elem_id))
         for component, save in panes.saved:
-            self._saves(component, save)
+            self._saves(component, save, panes.key("save", str(component.elem_id)))
         for dropdown, choose in panes.choices:
             self._chooses(dropdown, choose, everything, panes)
         self._chooses(self.example, lambda draft, key: use_example(draft, key, self._cards) if key else draft, everything, panes)
 
-    def _saves(self, component: Component, save: Callable[[Draft, Any], Draft]) -> None:
+    def _saves(self, component: Component, save: Callable[[Draft, Any], Draft], key: tuple[str, ...] | None = None) -> None:
         """Keep a control's value as soon as it changes."""
 
         def handle(request: gr.Request, value: Any) -> None:
@@ -171,7 +174,7 @@ class BenchPage:
 
         # "input" is what the user does; "change" would also fire when a draft fills the controls.
         trigger = getattr(component, "input", None) or getattr(component, "change")  # noqa: B009
-        trigger(handle, [component], None, trigger_mode="always_last", **_PRIVATE)
+        trigger(handle, [component], None, trigger_mode="always_last", key=key, **_PRIVATE)
 
     def _chooses(
         self, dropdown: Component, choose: Callable[[Draft, Any], Draft], everything: list[Component], panes: RenderedPanes
@@ -184,7 +187,8 @@ class BenchPage:
             return self._shown(owner, self._drafts.put(owner, choose(draft, choice)))
 
         trigger = getattr(dropdown, "input")  # noqa: B009
-        trigger(handle, [dropdown, *everything], self._open_outputs(), **_PRIVATE)
+        key = panes.key("choose", str(dropdown.elem_id))
+        trigger(handle, [dropdown, *everything], self._open_outputs(), key=key, **_PRIVATE)
 
     def _collect(self, draft: Draft, panes: RenderedPanes, values: tuple[Any, ...]) -> Draft:
         """The draft with what stands in all controls now; controls of panes that meanwhile changed elsewhere are left out."""

@@ -27,12 +27,18 @@ Save = Callable[[Draft, Any], Draft]
 class RenderedPanes:
     """What a render laid out. `fields` runs parallel to `components`: (letter, method, field) of each control."""
 
+    layout: tuple[str, ...]
+    """The tab, and the method of each pane: what the order of the controls follows from."""
     components: list[Component] = field(default_factory=list)
     fields: list[tuple[str, str, FieldSpec]] = field(default_factory=list)
     run_buttons: dict[str, gr.Button] = field(default_factory=dict)
     changes: list[tuple[gr.Button, Change]] = field(default_factory=list)
     choices: list[tuple[Component, Save]] = field(default_factory=list)
     saved: list[tuple[Component, Save]] = field(default_factory=list)
+
+    def key(self, *parts: str) -> tuple[str, ...]:
+        """The key of a listener, the same whenever the same panes are laid out."""
+        return (*self.layout, *parts)
 
     def collect(self, draft: Draft, values: tuple[Any, ...]) -> Draft:
         """`draft` with the controls' values; a control whose pane now holds another method says nothing."""
@@ -52,7 +58,7 @@ class _Layout:
         self.cards = {card.key: card for card in cards}
         self.drafts = drafts
         self.added = added
-        self.out = RenderedPanes()
+        self.out = RenderedPanes((draft.tab, *(pane.method for pane in draft.panes)))
 
     def id(self, *parts: str) -> str:
         return "-".join(("dp", self.draft.tab, *parts))
@@ -226,6 +232,7 @@ def render_panes(draft: Draft, cards: tuple[Card, ...], drafts: Drafts, added: C
     layout = _Layout(draft, cards, drafts, added)
     layout.panes()
     layout.settings()
+    gr.Column(elem_id=layout.id("laid", str(draft.revision)), elem_classes=["dp-off"], min_width=0)  # tells when this draft stands there
     return layout.out
 
 

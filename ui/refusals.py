@@ -38,7 +38,7 @@ def word(app: FastAPI) -> None:
     """Install the handlers."""
     for kind, handler in (
         (StudioError, _of_the_studio), (MethodError, _of_the_studio), (RequestValidationError, _of_a_value), (HTTPException, _of_a_request),
-        (Exception, _unexpected),
+        (KeyError, _of_an_old_control), (Exception, _unexpected),
     ):  # fmt: skip
         app.add_exception_handler(kind, handler)
 
@@ -75,6 +75,22 @@ async def _of_a_request(request: Request, error: Exception) -> Answer:
     what = "The body of the request could not be read." if unread else f"{request.method} {request.url.path}: {error.detail}."
     fault = Fault(kind="InputError", what=what, next_step=_READABLE if unread else "See the page or the methods of the HTTP interface.")
     return Answer(fault.model_dump(mode="json"), error.status_code, headers=dict(error.headers or {}))
+
+
+async def _of_an_old_control(request: Request, error: Exception) -> Answer:
+    """A control that was replaced a moment ago: Gradio no longer has its listener, and the page shows the new one."""
+    if request.url.path != "/gradio_api/run/predict" or _raiser(error) != "get_fn":
+        raise error
+    fault = Fault(kind="InputError", what="This control was just laid out anew.", next_step="Use the one that is shown now.")
+    return Answer(fault.model_dump(mode="json"), 409)
+
+
+def _raiser(error: BaseException) -> str:
+    """The name of the function that raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_name if trace is not None else ""
 
 
 async def _unexpected(request: Request, error: Exception) -> Answer:

@@ -153,6 +153,15 @@ def test_everything_typed_survives_a_refresh(bench: Bench) -> None:
     expect(bench.number("seed")).to_have_value("77")
 
 
+def test_what_is_pasted_and_erased_is_kept_like_what_is_typed(bench: Bench) -> None:
+    bench.prompt.click()
+    bench.page.keyboard.press("Control+A")
+    bench.page.evaluate("document.execCommand('insertText', false, 'pasted')")
+    bench.until("bench.inputs.prompt === 'pasted'")
+    bench.page.keyboard.press("Backspace")
+    bench.until("bench.inputs.prompt === 'paste'")
+
+
 def test_panes_are_added_copied_swapped_and_removed(bench: Bench) -> None:
     bench.use(("toy_rotation", {"shift": 3}), ("toy_rotation", {"shift": 5}), prompt="abc")
     bench.el("swap").click()

@@ -8,12 +8,14 @@ import { Watch } from "./watch.js";
 import { Panels } from "./panels.js";
 import { installKeys } from "./keys.js";
 import { keepTheme } from "./theme.js";
+import { tellAllTyping } from "./typing.js";
 
 window.diptych ??= { views: {} };
 window.diptych.views ??= {};
 
 async function start() {
   keepTheme();
+  tellAllTyping();
   const header = new Header();
   const known = await get("cards");
   window.diptych.cards = new Map(known.cards.map((card) => [card.key, card]));
