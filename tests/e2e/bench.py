@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-SECONDS = 240
+SECONDS = 120
 """For anything that takes a worker or a page load: generous, because a busy machine is no failure."""
 _MILLISECONDS = SECONDS * 1000
 
@@ -40,10 +40,9 @@ class Bench:
         self.page.wait_for_function(
             f"""async () => {{
               const state = await (await fetch("/studio/bench/{self.tab}")).json();
-              const shown = document.querySelector("#dp-{self.tab}-revision textarea, #dp-{self.tab}-revision input")?.value;
               const last = state.bench.panes.at(-1).pane;
-              return Number(shown) === state.bench.revision && shown !== "" && document.querySelector(`#dp-{self.tab}-${{last}}-run`)
-                && document.querySelector(`#dp-{self.tab}-out-${{last}} .dp-view`)
+              return document.getElementById(`dp-{self.tab}-laid-${{state.bench.revision}}`)
+                && document.querySelector(`#dp-{self.tab}-${{last}}-run`) && document.querySelector(`#dp-{self.tab}-out-${{last}} .dp-view`)
                 && state.bench.panes.every((pane) => Object.keys(pane.settings).every((name) =>
                   document.getElementById(`dp-{self.tab}-${{pane.pane}}-set-${{name}}`)));
             }}""",
@@ -102,7 +101,7 @@ class Bench:
         self.page.get_by_role("option", name=option, exact=True).click()
 
     def use(self, *panes: tuple[str, dict[str, Any]], prompt: str, seed: int = 1729, checkpoint: str = "") -> "Bench":
-        """Fill the whole bench as "Use these" does."""
+        """Fill the whole bench as "Use these" does, for one run each."""
         checkpoints = {"toy_rotation": "alphabet"}
         body = {
             "panes": [
@@ -116,6 +115,8 @@ class Bench:
         self.page.evaluate("dispatchEvent(new Event('diptych:touch'))")
         self.drawn()
         expect(self.prompt).to_have_value(prompt)
+        self.type(self.number("repeats"), "1")
+        self.until("bench.repeats === 1")
         return self
 
     def post(self, path: str, body: Any) -> Any:

@@ -9,6 +9,18 @@ export class Refused extends Error {
   }
 }
 
+/** The studio could not be reached: it ended, or the connection broke. */
+export class Unreachable extends Error {}
+
+async function ask(path, options) {
+  try {
+    return await answer(await fetch(`/studio/${path}`, { credentials: "same-origin", ...options }));
+  } catch (error) {
+    if (error instanceof TypeError) throw new Unreachable(error.message); // what fetch throws where there is no answer
+    throw error;
+  }
+}
+
 async function answer(response) {
   let body = null;
   try {
@@ -22,23 +34,19 @@ async function answer(response) {
 
 /** GET `path` below /studio. */
 export async function get(path, signal) {
-  return answer(await fetch(`/studio/${path}`, { credentials: "same-origin", signal, cache: "no-store" }));
+  return ask(path, { signal, cache: "no-store" });
 }
 
 /** POST JSON to `path` below /studio. */
 export async function post(path, body = {}) {
-  return answer(
-    await fetch(`/studio/${path}`, {
-      method: "POST", credentials: "same-origin", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
-    }),
-  );
+  return ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 }
 
 /** POST files. */
 export async function upload(path, files) {
   const form = new FormData();
   for (const file of files) form.append("files", file, file.name);
-  return answer(await fetch(`/studio/${path}`, { method: "POST", credentials: "same-origin", body: form }));
+  return ask(path, { method: "POST", body: form });
 }
 
 /** Save what `path` answers as a file. */

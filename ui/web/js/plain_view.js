@@ -1,4 +1,4 @@
-/** What a pane shows when no viewer knows its kind: the text of its artifacts, as text. */
+/** What a pane shows when no viewer knows its kind: the text of its artifacts, as text, while it grows and when it is done. */
 
 import { h, replace } from "./dom.js";
 
@@ -8,9 +8,9 @@ export const plainView = {
   },
 
   update(el, run, events) {
-    const steps = events.filter((event) => event.type === "progress" || event.type === "preview");
-    const last = steps.at(-1);
-    if (last?.type === "progress") el.firstElementChild.textContent ||= "…";
+    const preview = events.findLast((event) => event.type === "preview")?.artifact;
+    if (preview?.media_type.startsWith("text/")) el.firstElementChild.textContent = decoded(preview.data);
+    else el.firstElementChild.textContent ||= "…";
   },
 
   finish(el, run, artifacts) {
@@ -22,3 +22,8 @@ export const plainView = {
     el.firstElementChild.textContent = "";
   },
 };
+
+/** The text of a preview's bytes (base64, UTF-8, possibly cut inside a character). */
+function decoded(data) {
+  return new TextDecoder().decode(Uint8Array.from(atob(data), (sign) => sign.charCodeAt(0)));
+}

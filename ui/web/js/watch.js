@@ -1,6 +1,6 @@
 /** Follows the open bench: asks often while something runs or was just touched, seldom otherwise, and never twice at once. */
 
-import { get } from "./net.js";
+import { get, Unreachable } from "./net.js";
 
 const RUNNING_MS = 120;
 const TOUCHED_MS = 250;
@@ -57,7 +57,7 @@ export class Watch {
     } catch (error) {
       this.failures += 1;
       if (this.failures > 2) this.header.warn("The studio does not answer.", "Runs go on without this page; it looks again every few seconds.");
-      if (!(error instanceof TypeError)) console.error(error);
+      if (!(error instanceof Unreachable)) console.error(error);
     } finally {
       this.asking = false;
       this.plan(this.pause());

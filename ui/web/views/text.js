@@ -26,7 +26,7 @@ function update(el, run, events) {
   if (!pane) return;
   let grown = false;
   for (const event of events) {
-    if (event.type === "step") grown = pane.model.addPass(event.data) || grown;
+    if (event.type === "step" && Array.isArray(event.data.committed)) grown = pane.model.addPass(event.data) || grown; // other methods' steps hold other things
     else if (event.type === "progress" && event.phase === "decode" && event.total) pane.model.expectedPasses = event.total;
     else if (event.type === "preview" && !pane.hasTokens && !grown) pane.text.plain(previewText(event.artifact));
   }
