@@ -158,4 +158,3 @@ def _shown(value: Any) -> str:
 def tradeoff_png(job: Job) -> bytes:
     """The same as a picture."""
     return rasterise(tradeoff_svg(job).decode(), job.dpi)
-

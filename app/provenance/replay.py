@@ -48,9 +48,7 @@ def compare_runs(original: RunRow, replay: RunRow, card: Card, read: Read) -> Re
     determinism, tolerance = card.determinism.value, card.tolerance
     reason = _not_comparable(original, replay)
     if reason:
-        return ReplayVerdict(
-            verdict="not comparable", promised=determinism, tolerance=tolerance, kept=None, largest=0.0, sentence=reason
-        )
+        return ReplayVerdict(verdict="not comparable", promised=determinism, tolerance=tolerance, kept=None, largest=0.0, sentence=reason)
     allowed = tolerance if determinism == "tolerance" else 0.0
     again = {found.name: found for found in replay.artifacts}
     judged = tuple(_judge(found, again.get(found.name), read, allowed) for found in original.artifacts)

@@ -6,7 +6,6 @@ import secrets
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from storage.store import Store
 from storage.values import NewRun, RunRow
 
 TOYS = Path(__file__).parent / "toys"
-collect_ignore = [] if find_spec("ray") else ["test_ray.py"]
 
 
 def write_weights(path: Path, values: bytes = bytes(16)) -> None:

@@ -1,4 +1,4 @@
-"""The same runs on a real Ray cluster of one processor on this machine. Collected only where Ray is installed."""
+"""The same runs on a real Ray cluster of one processor on this machine."""
 
 from collections.abc import Iterator
 
