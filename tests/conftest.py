@@ -6,15 +6,25 @@ It deliberately offers no stand-in for a component: fixtures hand out real ones.
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 ROOT = Path(__file__).resolve().parents[1]
+BROWSER_FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+)  # fmt: skip
+PATIENCE_MS = 45_000
+"""For anything a page does by itself: a busy machine is no failure, and a passing test never waits that long."""
 _FOLDER = tempfile.TemporaryDirectory(prefix="diptych-tests-")
 for _name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HF_HOME"):
     os.environ[_name] = str(Path(_FOLDER.name) / _name.lower())
@@ -47,6 +57,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in skipped:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
             terminalreporter.write_line(f"  {report.nodeid}: {reason}")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator["Browser"]:
+    """One browser for everything a worker tests in it: Playwright runs once a process."""
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(BROWSER_FLAGS))
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ It deliberately sleeps nowhere, and judges nothing: tests do.
 
 import json
 import re
+import time
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
@@ -37,16 +38,15 @@ class Bench:
     def drawn(self) -> "Bench":
         """Wait until Gradio has laid out what the server holds, and the page's script has drawn around it."""
         expect(self.el("A", "run")).to_be_attached(timeout=_MILLISECONDS)
-        self.page.wait_for_function(
+        self.wait_for_script(
             f"""async () => {{
               const state = await (await fetch("/studio/bench/{self.tab}")).json();
               const last = state.bench.panes.at(-1).pane;
-              return document.getElementById(`dp-{self.tab}-laid-${{state.bench.revision}}`)
+              return !!document.getElementById(`dp-{self.tab}-laid-${{state.bench.revision}}`)
                 && document.querySelector(`#dp-{self.tab}-${{last}}-run`) && document.querySelector(`#dp-{self.tab}-out-${{last}} .dp-view`)
                 && state.bench.panes.every((pane) => Object.keys(pane.settings).every((name) =>
                   document.getElementById(`dp-{self.tab}-${{pane.pane}}-set-${{name}}`)));
-            }}""",
-            timeout=_MILLISECONDS,
+            }}"""
         )
         return self
 
@@ -87,7 +87,14 @@ class Bench:
     def until(self, condition: str) -> None:
         """Wait until `condition` (JavaScript over `bench`, the server's state) holds."""
         script = f"async () => {{ const {{ bench }} = await (await fetch('/studio/bench/{self.tab}')).json(); return {condition}; }}"
-        self.page.wait_for_function(script, timeout=_MILLISECONDS)
+        self.wait_for_script(script)
+
+    def wait_for_script(self, script: str) -> None:
+        """Wait until `script`, which asks the server, says true. The page's own waiting would take its promise for a yes."""
+        until = time.monotonic() + SECONDS
+        while not (answer := self.page.evaluate(script)):
+            assert time.monotonic() < until, (script, answer, self.state)
+            self.page.wait_for_timeout(50)
 
     # what hands do ------------------------------------------------------------------------------------------------
 

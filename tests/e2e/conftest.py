@@ -6,27 +6,16 @@ It deliberately offers no shortcut into the studio's process.
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
+from tests.conftest import PATIENCE_MS
 from tests.e2e.bench import Bench
 from tests.e2e.process import StudioProcess, running_studio
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-PATIENCE_MS = 45_000
-"""For anything the page does by itself: a busy machine is no failure, and a passing test never waits that long."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.browser)
-
 
 NO_RUN = "0" * 32
 """An id that no run has."""
@@ -61,15 +50,6 @@ class Watcher:
     def check(self) -> None:
         assert self.elsewhere == [], "a request left the studio"
         assert self.problems == [], "the page complained"
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    expect.set_options(timeout=PATIENCE_MS)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -282,7 +282,7 @@ def test_the_queue_is_paused_reordered_and_resumed(bench: Bench) -> None:
         expect(order).to_have_count(2)
     finally:
         page.get_by_role("button", name="Resume queue").click()
-    page.wait_for_function("async () => (await (await fetch('/studio/queue')).json()).jobs.length === 0", timeout=LONG)
+    bench.wait_for_script("async () => (await (await fetch('/studio/queue')).json()).jobs.length === 0")
     told = json.loads(page.evaluate("fetch('/studio/history?method=toy_rotation').then((answer) => answer.text())"))["runs"]
     states = {run["title"]: run["state"] for run in told if run["title"] in ("first", "second", "third")}
     assert states == {"first": "done", "second": "cancelled", "third": "done"}

@@ -180,8 +180,9 @@ def test_a_prompt_of_all_payloads_is_text_in_the_controls_the_output_and_the_ver
     canary.check(bench.page)
 
 
-def test_the_words_of_a_hostile_plug_in_are_text_in_every_control_list_and_dialog(bench: Bench, canary: Canary) -> None:
+def test_the_words_of_a_hostile_plug_in_are_text_in_every_control_list_and_dialog(bench: Bench, canary: Canary, watcher: Watcher) -> None:
     page = bench.page
+    watcher.refused.add("/studio/bench/text/plan")
     bench.use(("toy_rotation", {}), ("hostile_words", {"shift": 5}), prompt="abc", checkpoint="alphabet")
     for letter in "AB":
         bench.el(letter, "method").get_by_role("combobox").click()

@@ -1,7 +1,8 @@
 """The real application without a browser: an open studio, the whole ASGI app, and requests made of exactly the given headers."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,14 @@ def ask(
         else:
             answer.body += message.get("body", b"")
 
-    asyncio.run(app(scope, receive, send))
+    apart(app(scope, receive, send))
     return answer
+
+
+def apart(work: Coroutine[Any, Any, None]) -> None:
+    """Run `work` to its end in a thread: a browser opened earlier in this process keeps an event loop in the main one."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        pool.submit(asyncio.run, work).result()
 
 
 @pytest.fixture(scope="package")

@@ -170,7 +170,7 @@ def test_pull_lists_what_there_is(line: Line) -> None:
 
 
 def test_ctrl_c_stops_a_run_and_keeps_what_there_is(line: Line) -> None:
-    with line.start("run", "toy_rotation", "-p", "Festina lente " * 20, "--set", "pause=0.1", "--json") as process:
+    with line.start("run", "toy_rotation", "-p", "Festina lente " * 20, "--set", "pause=0.5", "--json") as process:
         wait_for_a_running_run(line)
         process.send_signal(signal.SIGINT)
         said, errors = process.communicate(timeout=60)

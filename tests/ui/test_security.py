@@ -1,6 +1,5 @@
 """Who is let in: hosts, origins, accounts, paths, sizes, and the headers of every answer (the guard in front of the real app)."""
 
-import asyncio
 import base64
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 from app.api import Studio
 from app.errors import AccessError
 from storage.values import HistoryQuery
-from tests.ui.conftest import HOST, PORT, ask
+from tests.ui.conftest import HOST, PORT, apart, ask
 from ui.security import OWNER_COOKIE, Guard, Policy, is_loopback, parse_address
 from ui.server import ServerOptions, build_app, check_options
 
@@ -395,5 +394,5 @@ def test_a_body_without_a_stated_length_is_cut_at_the_limit() -> None:
 
     guard = Guard(swallow, Policy(port=PORT))
     scope = {"type": "http", "method": "POST", "scheme": "http", "path": "/studio/queue/pause", "headers": [(b"host", HOST.encode())]}
-    asyncio.run(guard(scope, receive, send))
+    apart(guard(scope, receive, send))
     assert taken <= 8 * 2**20

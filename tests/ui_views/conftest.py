@@ -3,15 +3,13 @@
 Deliberately absent: the studio; whole-page tests are tests/e2e.
 """
 
-import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests.ui_views.server import serving
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 Open = Callable[..., Page]
 
 
@@ -19,14 +17,6 @@ Open = Callable[..., Page]
 def harness() -> Iterator[str]:
     with serving() as address:
         yield address
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
