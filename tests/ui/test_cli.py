@@ -40,7 +40,10 @@ class Line:
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         command = [*COMMAND, *arguments, *self.options]
-        return subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        heard = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731 - a shell's background job would pass on a deaf ear
+        return subprocess.Popen(
+            command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard
+        )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
