@@ -48,7 +48,7 @@ class Studio(Library):
     """An open studio. Close it when done: workers stop, the store is flushed."""
 
     def __init__(
-        self, store: Store, registry: Registry, keys: Keys, engine: Engine | None, assets: Path, device: str, held: ExitStack | None = None
+        self, store: Store, registry: Registry, keys: Keys, engine: Engine | None, assets: Path, device: str, held: ExitStack
     ) -> None:  # fmt: skip
         self.store = store
         self.registry = registry
@@ -57,7 +57,7 @@ class Studio(Library):
         self.assets = assets
         self.device = device
         self.models = Models(store, registry, engine, assets)
-        self._held = held or ExitStack()
+        self._held = held
 
     @classmethod
     def open(

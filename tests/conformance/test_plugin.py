@@ -8,7 +8,6 @@ It deliberately uses no part of the studio that knows the toy by name.
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from app.registry import Registry
 from storage.store import Store
@@ -109,16 +108,11 @@ def test_the_command_line_runs_it(served: Served, tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_the_page_offers_it_with_its_settings(served: Served) -> None:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no Chromium on this machine")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.set_default_timeout(1000 * SECONDS)
-        page.goto(served.address)
-        page.locator("#dp-text-A-method input").click()
-        page.get_by_role("option", name="Rotation").click()
-        page.get_by_label("Letters at once").first.wait_for(state="attached")
-        browser.close()
+def test_the_page_offers_it_with_its_settings(served: Served, chromium: Browser) -> None:
+    page = chromium.new_page()
+    page.set_default_timeout(1000 * SECONDS)
+    page.goto(served.address)
+    page.locator("#dp-text-A-method input").click()
+    page.get_by_role("option", name="Rotation").click()
+    page.get_by_label("Letters at once").first.wait_for(state="attached")
+    page.close()

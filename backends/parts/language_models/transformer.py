@@ -10,6 +10,7 @@ Shapes: B batch, T rows fed, S rows attended, D width, H heads, G key-value head
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import torch
@@ -50,7 +51,7 @@ class PackedBlock(NamedTuple):
     gate_up: Tensor  # (2 F, D)
 
 
-class DecoderStack(nn.Module):
+class DecoderStack(nn.Module, ABC):
     """Base of the layouts: they own the parameters under published names, this runs them."""
 
     def __init__(self, shape: TransformerShape) -> None:
@@ -62,17 +63,21 @@ class DecoderStack(nn.Module):
         self._epsilon: Tensor | None = None
 
     # -- what a layout must say -------------------------------------------------
+    @abstractmethod
     def collect_parts(self) -> list[BlockParts]:
-        raise NotImplementedError
+        """The weights of each block, in order."""
 
+    @abstractmethod
     def embedding(self) -> nn.Embedding:
-        raise NotImplementedError
+        """The table of token vectors."""
 
+    @abstractmethod
     def final_norm(self) -> RootMeanSquareNorm:
-        raise NotImplementedError
+        """The norm before the head."""
 
+    @abstractmethod
     def head_weight(self) -> Tensor:
-        raise NotImplementedError
+        """The head's matrix `(V, D)`."""
 
     # -- running ------------------------------------------------------------------
     def parts(self) -> list[BlockParts]:

@@ -13,12 +13,14 @@ export class Refused extends Error {
 export class Unreachable extends Error {}
 
 async function ask(path, options) {
+  let response = null;
   try {
-    return await answer(await fetch(`/studio/${path}`, { credentials: "same-origin", ...options }));
+    response = await fetch(`/studio/${path}`, { credentials: "same-origin", ...options });
   } catch (error) {
     if (error instanceof TypeError) throw new Unreachable(error.message); // what fetch throws where there is no answer
     throw error;
   }
+  return answer(response);
 }
 
 async function answer(response) {

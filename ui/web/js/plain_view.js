@@ -1,6 +1,7 @@
 /** What a pane shows when no viewer knows its kind: the text of its artifacts, as text, while it grows and when it is done. */
 
 import { h, replace } from "./dom.js";
+import { previewText } from "../views/faithful.js";
 
 export const plainView = {
   mount(el) {
@@ -9,7 +10,7 @@ export const plainView = {
 
   update(el, run, events) {
     const preview = events.findLast((event) => event.type === "preview")?.artifact;
-    if (preview?.media_type.startsWith("text/")) el.firstElementChild.textContent = decoded(preview.data);
+    if (preview?.media_type.startsWith("text/")) el.firstElementChild.textContent = previewText(preview);
     else el.firstElementChild.textContent ||= "…";
   },
 
@@ -22,8 +23,3 @@ export const plainView = {
     el.firstElementChild.textContent = "";
   },
 };
-
-/** The text of a preview's bytes (base64, UTF-8, possibly cut inside a character). */
-function decoded(data) {
-  return new TextDecoder().decode(Uint8Array.from(atob(data), (sign) => sign.charCodeAt(0)));
-}

@@ -61,3 +61,9 @@ function nameOf(character) {
   const code = character.charCodeAt(0);
   return NAMES[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
+
+/** The text of a preview, whose data came as base64. */
+export function previewText(artifact) {
+  if ((artifact.kind !== "text" && !artifact.media_type?.startsWith("text/")) || typeof artifact.data !== "string") return "";
+  return new TextDecoder().decode(Uint8Array.from(atob(artifact.data.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0)));
+}

@@ -5,6 +5,7 @@
  */
 
 import { benchOf } from "./bench.js";
+import { previewText } from "./faithful.js";
 import { TraceModel } from "./trace.js";
 
 /** @type {WeakMap<Element, import("./bench.js").TextPane>} */
@@ -53,12 +54,6 @@ function outlook(el) {
   const model = panes.get(el)?.model;
   if (!model?.lastPass) return null;
   return { pass: model.lastPass, total: model.totalPasses, about: !model.finished && model.expectedPasses === null };
-}
-
-/** The text of a preview, whose data came as base64. */
-function previewText(artifact) {
-  if (artifact.kind !== "text" || typeof artifact.data !== "string") return "";
-  return new TextDecoder().decode(Uint8Array.from(atob(artifact.data.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0)));
 }
 
 window.diptych ??= {};
